@@ -1,0 +1,2 @@
+//! The `groove` command.
+fn main() {}
