@@ -1,0 +1,114 @@
+//! Why a build or a run failed, with what to do about it.
+
+use std::path::PathBuf;
+
+/// Error of this crate.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A program is not installed.
+    #[error("{program} is not installed; install it: {install}")]
+    ToolMissing {
+        /// Program name.
+        program: &'static str,
+        /// Command that installs it.
+        install: &'static str,
+    },
+    /// A program is older than the oldest one that works.
+    #[error("{program} {found} is too old, {needed} or newer is needed; install it: {install}")]
+    ToolTooOld {
+        /// Program name.
+        program: &'static str,
+        /// Version found.
+        found: String,
+        /// Oldest version that works.
+        needed: &'static str,
+        /// Command that installs it.
+        install: &'static str,
+    },
+    /// A program could not be started.
+    #[error("{program} could not be started: {source}")]
+    Spawn {
+        /// Program name.
+        program: &'static str,
+        /// Cause.
+        source: std::io::Error,
+    },
+    /// A program ended with an error.
+    #[error("{program} failed ({status}):\n{output}")]
+    ToolFailed {
+        /// Program name.
+        program: &'static str,
+        /// Exit status.
+        status: String,
+        /// Last lines of its output.
+        output: String,
+    },
+    /// The zlib header that FST waves need is missing.
+    #[error("waves need the zlib header; install it: apt-get install zlib1g-dev")]
+    ZlibMissing,
+    /// No place for the build cache.
+    #[error("no cache directory: set GROOVE_CACHE, XDG_CACHE_HOME or HOME")]
+    NoCacheDirectory,
+    /// A file or directory of the cache could not be used.
+    #[error("cache {}: {source}", path.display())]
+    Cache {
+        /// Which.
+        path: PathBuf,
+        /// Cause.
+        source: std::io::Error,
+    },
+    /// The shared object could not be loaded.
+    #[error("simulation {} could not be loaded: {source}", path.display())]
+    Load {
+        /// Which.
+        path: PathBuf,
+        /// Cause.
+        source: libloading::Error,
+    },
+    /// Verilator's output is not what this crate understands.
+    #[error("unexpected output of verilator: {0}")]
+    Generated(String),
+    /// The design has no such port.
+    #[error("{top} has no port {name}; it has {known}")]
+    NoPort {
+        /// Module.
+        top: String,
+        /// Port asked for.
+        name: String,
+        /// Ports there are.
+        known: String,
+    },
+    /// The design has several ports that could be its clock.
+    #[error("{top} has more than one clock: {clocks}")]
+    Clocks {
+        /// Module.
+        top: String,
+        /// Candidates.
+        clocks: String,
+    },
+    /// Built without waves.
+    #[error("the simulation was built without waves")]
+    NoTrace,
+    /// The wave file could not be opened.
+    #[error("wave file {} could not be written", path.display())]
+    Wave {
+        /// Which.
+        path: PathBuf,
+    },
+    /// Verilator's run time gave up, for instance because a combinational loop did not settle.
+    #[error("simulation stopped in cycle {cycle}: {message}")]
+    Simulation {
+        /// Clock cycle.
+        cycle: u64,
+        /// Verilator's words.
+        message: String,
+    },
+}
+
+impl Error {
+    /// Whether a program has to be installed first.
+    pub fn is_missing_tool(&self) -> bool {
+        matches!(self, Self::ToolMissing { .. } | Self::ToolTooOld { .. } | Self::ZlibMissing)
+    }
+}
