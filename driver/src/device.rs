@@ -1,0 +1,115 @@
+//! The device trait: all that the driver knows of a PCI function, whatever stands behind it.
+//!
+//! Invariants: implementations answer any argument with a value or an [`Error`], and never panic
+//! (`out_of_range_is_an_error`); memory stays alive while a device holds it, since `dma_map` takes
+//! an `Arc` (`memory_outlives_the_drivers_own_handle`).
+//! Not here: opening a device; every transport has its own way.
+
+use std::io;
+use std::sync::Arc;
+
+use crate::{DmaMemory, Interrupt};
+
+/// A region of a PCI function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Region {
+    /// Base address register 0 to 5.
+    Bar(u8),
+    /// Configuration space.
+    Config,
+}
+
+/// Why a device did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The function has no such region.
+    #[error("{0:?}: no such region")]
+    NoRegion(Region),
+    /// The access is misaligned, or not wholly inside the region.
+    #[error("{region:?} offset {offset:#x}: outside its {bytes} bytes, or not a multiple of 4")]
+    OutOfRange {
+        /// Region of the access.
+        region: Region,
+        /// Its byte offset.
+        offset: u64,
+        /// Size of the region.
+        bytes: u64,
+    },
+    /// The range overlaps a mapping, or is none.
+    #[error("IOVA {iova:#x}, {bytes} bytes: overlaps a mapping, or is not one")]
+    Mapping {
+        /// Start of the range.
+        iova: u64,
+        /// Its length.
+        bytes: u64,
+    },
+    /// More vectors than the function has.
+    #[error("{wanted} interrupt vectors: the device has {available}")]
+    TooManyVectors {
+        /// Vectors asked for.
+        wanted: usize,
+        /// Vectors of the function.
+        available: usize,
+    },
+    /// The transport failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// What the driver needs from a PCI function.
+///
+/// Shared references throughout: queues are driven from several threads, and a device orders the
+/// accesses of each thread itself.
+pub trait Device: Send + Sync {
+    /// Size of a region; 0 if there is none.
+    fn region_bytes(&self, region: Region) -> u64;
+
+    /// Reads a register. `offset` is a multiple of 4.
+    fn read32(&self, region: Region, offset: u64) -> Result<u32, Error>;
+
+    /// Writes a register, in program order with this thread's other writes.
+    fn write32(&self, region: Region, offset: u64, value: u32) -> Result<(), Error>;
+
+    /// Lets the device reach `memory` at `iova`, until [`Device::dma_unmap`] or [`Device::reset`].
+    fn dma_map(&self, iova: u64, memory: Arc<DmaMemory>) -> Result<(), Error>;
+
+    /// Takes a mapping away: exactly the range of one `dma_map`. The device does not touch the
+    /// memory after the return.
+    fn dma_unmap(&self, iova: u64, bytes: u64) -> Result<(), Error>;
+
+    /// Interrupt vectors of the function.
+    fn vectors(&self) -> usize;
+
+    /// Signals `interrupts[n]` when vector `n` fires; replaces what was there. Empty switches off.
+    fn set_interrupts(&self, interrupts: &[Arc<Interrupt>]) -> Result<(), Error>;
+
+    /// Function-level reset: registers at their reset values, no mapping, no interrupt.
+    fn reset(&self) -> Result<(), Error>;
+}
+
+/// Checks a register access against a region of `bytes`; for implementations.
+pub fn check_access(region: Region, offset: u64, bytes: u64) -> Result<(), Error> {
+    if bytes == 0 {
+        return Err(Error::NoRegion(region));
+    }
+    if !offset.is_multiple_of(4) || offset.checked_add(4).is_none_or(|end| end > bytes) {
+        return Err(Error::OutOfRange { region, offset, bytes });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn access_is_checked_at_the_bound_and_on_both_sides_of_it() {
+        let at = |offset| check_access(Region::Bar(0), offset, 0x1000);
+        assert!(at(0).is_ok());
+        assert!(at(0xffc).is_ok());
+        for offset in [1, 2, 0xffd, 0xffe, 0x1000, u64::MAX, u64::MAX - 3] {
+            assert!(matches!(at(offset), Err(Error::OutOfRange { .. })), "{offset:#x}");
+        }
+        assert!(matches!(check_access(Region::Config, 0, 0), Err(Error::NoRegion(_))));
+    }
+}

@@ -1,0 +1,81 @@
+//! An interrupt vector as the driver sees it: an event file that a device signals.
+//!
+//! Invariants: a signal before the wait is not lost, and one wait takes all signals so far
+//! (`signals_before_a_wait_are_taken_at_once`); a wait ends at its timeout (`waits_no_longer_than_told`).
+//! Not here: masking and moderation, which are registers.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::io::{Errno, read, write};
+
+/// One vector.
+#[derive(Debug)]
+pub struct Interrupt(OwnedFd);
+
+impl Interrupt {
+    /// A vector with no signal pending.
+    pub fn new() -> io::Result<Self> {
+        Ok(Self(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?))
+    }
+
+    /// The event file: what kernel VFIO and vfio-user take.
+    pub fn file(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+
+    /// Raises it; for devices in this process.
+    pub fn signal(&self) -> io::Result<()> {
+        match write(&self.0, &1u64.to_ne_bytes()) {
+            // The counter is full: a signal is pending, which is all that there is to say.
+            Ok(_) | Err(Errno::AGAIN) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Waits until it was raised. `false`: not within `timeout`.
+    pub fn wait(&self, timeout: Duration) -> io::Result<bool> {
+        let limit = Timespec::try_from(timeout).map_err(io::Error::other)?;
+        match poll(&mut [PollFd::new(&self.0, PollFlags::IN)], Some(&limit)) {
+            Ok(0) | Err(Errno::INTR) => return Ok(false),
+            Ok(_) => {}
+            Err(error) => return Err(error.into()),
+        }
+        match read(&self.0, &mut [0; 8]) {
+            Ok(_) => Ok(true),
+            Err(Errno::AGAIN) => Ok(false), // another thread took it
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signals_before_a_wait_are_taken_at_once() {
+        let interrupt = Interrupt::new().unwrap();
+        interrupt.signal().unwrap();
+        interrupt.signal().unwrap();
+        assert!(interrupt.wait(Duration::ZERO).unwrap());
+        assert!(!interrupt.wait(Duration::ZERO).unwrap());
+    }
+
+    #[test]
+    fn waits_no_longer_than_told() {
+        assert!(!Interrupt::new().unwrap().wait(Duration::from_millis(2)).unwrap());
+    }
+
+    #[test]
+    fn wakes_a_waiting_thread() {
+        let interrupt = Interrupt::new().unwrap();
+        std::thread::scope(|scope| {
+            let waiter = scope.spawn(|| interrupt.wait(Duration::from_secs(10)));
+            interrupt.signal().unwrap();
+            assert!(waiter.join().unwrap().unwrap());
+        });
+    }
+}
