@@ -1,1 +1,35 @@
-//! TODO
+//! The receive pipeline in RustHDL, and its emission as Verilog.
+//!
+//!   ingress ─► collect ─► parse ─► classify ─► rss ─► admit ─► coalesce ─► fixup ─► operations
+//!      └─► checksum ─► frame FIFO (commit or roll back) ─► strip ─► payload
+//!
+//! One file per stage in [`stages`], building blocks in [`blocks`], wiring in [`pipeline`], and the only use
+//! of RustHDL's code generator in [`emit`]. Invariant: kernels keep to the subset that means the same in
+//! Rust and in Verilog (`kernels_keep_the_rules`).
+
+pub mod blocks {
+    //! Building blocks: registers, memories, streams, records, and the larger parts of stages.
+    pub mod axis;
+    pub mod bits;
+    pub mod collect;
+    pub mod fifo;
+    pub mod fixup;
+    pub mod frame_fifo;
+    pub mod meta;
+    pub mod ram;
+    pub mod reg;
+    pub mod regfile;
+    pub mod strip;
+}
+pub mod stages {
+    //! Stages in pipeline order.
+    pub mod admit;
+    pub mod checksum;
+    pub mod classify;
+    pub mod coalesce;
+    pub mod ingress;
+    pub mod parse;
+    pub mod rss;
+}
+pub mod emit;
+pub mod pipeline;

@@ -1,0 +1,1 @@
+//! Wiring follows.
