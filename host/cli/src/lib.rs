@@ -1,1 +1,12 @@
 //! Library half of the command: captures, engines, comparison, reports.
+//!
+//! Only `main.rs` and `commands/` print and choose exit codes; everything else returns values and errors.
+
+pub mod capture;
+pub mod compare;
+pub mod engine;
+pub mod exit;
+mod failure;
+pub mod synth;
+
+pub use failure::Failure;

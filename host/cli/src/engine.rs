@@ -1,0 +1,40 @@
+//! Engines: what turns frames and tokens into deliveries and drops. The model and the hardware behind one trait.
+//!
+//! Invariants: an engine takes the same sequence of frames and tokens whichever it is; its deliveries come in
+//! order of completion, its drops in order of frames. How far an engine lags behind its input is its own
+//! affair until `finish`.
+
+mod model;
+
+pub use groove_model::{Config, Event};
+pub use model::ModelEngine;
+
+use groove_spec::TokenKind;
+
+/// Why an engine stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The configuration is one that no hardware could have.
+    #[error("{0}")]
+    Config(#[from] groove_model::ConfigError),
+}
+
+/// One engine.
+pub trait Engine {
+    /// Name on the command line and in reports.
+    fn name(&self) -> &'static str;
+
+    /// Takes the next frame; frames are numbered from 0.
+    fn frame(&mut self, bytes: &[u8], out: &mut Vec<Event>) -> Result<(), EngineError>;
+
+    /// Takes a token, between two frames.
+    fn token(
+        &mut self,
+        queue: u8,
+        kind: TokenKind,
+        out: &mut Vec<Event>,
+    ) -> Result<(), EngineError>;
+
+    /// Gives everything that is still under way. Sessions without a flush token stay held.
+    fn finish(&mut self, out: &mut Vec<Event>) -> Result<(), EngineError>;
+}

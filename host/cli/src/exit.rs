@@ -1,0 +1,40 @@
+//! Exit codes: what a script may rely on. The same table is in `groove --help` and in the docs.
+
+/// Everything asked for was done.
+pub const OK: u8 = 0;
+/// A fault of Groove itself: please report it.
+pub const FAULT: u8 = 1;
+/// Wrong usage, or input that cannot be used.
+pub const USAGE: u8 = 2;
+/// A device is absent or refused.
+pub const DEVICE: u8 = 3;
+/// Two things that must be equal differ, or a generated file is stale.
+pub const MISMATCH: u8 = 4;
+/// A tool that is needed is missing or too old.
+pub const TOOL: u8 = 5;
+
+/// Codes with their meaning, in order.
+pub const TABLE: [(u8, &str); 6] = [
+    (OK, "everything asked for was done"),
+    (FAULT, "internal fault of Groove: please report it"),
+    (USAGE, "wrong usage, or input that cannot be used"),
+    (DEVICE, "device absent or refused"),
+    (MISMATCH, "mismatch between engines or with a kernel, or a generated file is stale"),
+    (TOOL, "a needed tool is missing or too old"),
+];
+
+/// The table as text, as shown below `--help`.
+pub fn table() -> String {
+    let rows = TABLE.iter().map(|(code, text)| format!("\n  {code}  {text}"));
+    format!("Exit codes:{}", rows.collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn codes_are_their_positions() {
+        for (position, (code, _)) in super::TABLE.iter().enumerate() {
+            assert_eq!(position, usize::from(*code));
+        }
+    }
+}
