@@ -7,6 +7,8 @@ pub mod compare;
 pub mod engine;
 pub mod exit;
 mod failure;
+pub mod settings;
+pub mod sim;
 pub mod synth;
 
 pub use failure::Failure;
