@@ -19,7 +19,7 @@ older() { # is version $1 older than version $2?
 }
 
 need_rust() {
-    local advice="rustup installs it: 'rustup update stable', or see https://rustup.rs if there is no rustup yet"
+    local advice="'rustup update stable' installs it; https://rustup.rs if there is no rustup yet"
     # A shell that was open while rustup ran has no cargo in its path yet.
     command -v cargo >/dev/null || PATH="$PATH:${CARGO_HOME:-$HOME/.cargo}/bin"
     command -v cargo >/dev/null || fail "no cargo: Groove needs Rust $RUST_NEEDED or newer" "$advice"

@@ -1,10 +1,10 @@
 //! Memory that a device and the driver share.
 //!
 //! One memory file, mapped once: kernel VFIO takes its address, a vfio-user socket its descriptor,
-//! a device in this process the object itself. All access is atomic, so that a device in this process
-//! may write at any time without undefined behaviour.
-//! Invariants: every access is bounds-checked (`refuses_what_lies_outside`); a store is seen through
-//! every handle (`bytes_written_are_the_bytes_read`).
+//! a device in this process the object itself. All access is atomic, so that a device in this
+//! process may write at any time without undefined behaviour.
+//! Invariants: every access is bounds-checked (`refuses_what_lies_outside`); a store is seen
+//! through every handle (`bytes_written_are_the_bytes_read`).
 //! Not here: huge pages, and who owns which byte when: the rings decide.
 #![allow(unsafe_code)] // one of its fixed homes
 
@@ -74,15 +74,15 @@ impl DmaMemory {
     /// Words and [`DmaMemory::read`]/[`DmaMemory::write`] must not race on the same bytes.
     pub fn word(&self, offset: usize) -> Result<&AtomicU32, OutOfBounds> {
         self.check(offset, 4, 4)?;
-        // SAFETY: `check` saw offset + 4 <= len and alignment to 4; the map begins on a page, lives as
-        // long as `self`, and is only ever accessed atomically, here and below.
+        // SAFETY: `check` saw offset + 4 <= len and alignment to 4; the map begins on a page, lives
+        // as long as `self`, and is only ever accessed atomically, here and below.
         Ok(unsafe { AtomicU32::from_ptr(self.map.as_mut_ptr().add(offset).cast()) })
     }
 
     fn span(&self, offset: usize, bytes: usize) -> Result<&[AtomicU8], OutOfBounds> {
         self.check(offset, bytes, 1)?;
-        // SAFETY: `check` saw offset + bytes <= len; AtomicU8 has the layout of u8; the map lives as long
-        // as `self`, and is only ever accessed atomically.
+        // SAFETY: `check` saw offset + bytes <= len; AtomicU8 has the layout of u8; the map lives
+        // as long as `self`, and is only ever accessed atomically.
         Ok(unsafe {
             std::slice::from_raw_parts(self.map.as_ptr().add(offset).cast::<AtomicU8>(), bytes)
         })

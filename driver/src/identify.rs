@@ -4,7 +4,8 @@
 //!
 //! Follows: spec rows `device::SPEC_ID`, `device::CAPABILITIES`.
 //! Invariants: another table is refused, naming both (`refuses_another_table`); so is a device that
-//! is gone (`names_a_device_that_is_gone`), and sizes that the table rules out (`refuses_impossible_sizes`).
+//! is gone (`names_a_device_that_is_gone`), and sizes that the table rules out
+//! (`refuses_impossible_sizes`).
 
 use groove_spec::stages::device::{CAPABILITIES, SPEC_ID};
 use groove_spec::{QUEUES_MAX, WIDTHS};

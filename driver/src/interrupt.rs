@@ -1,7 +1,8 @@
 //! An interrupt vector as the driver sees it: an event file that a device signals.
 //!
 //! Invariants: a signal before the wait is not lost, and one wait takes all signals so far
-//! (`signals_before_a_wait_are_taken_at_once`); a wait ends at its timeout (`waits_no_longer_than_told`).
+//! (`signals_before_a_wait_are_taken_at_once`); a wait ends at its timeout
+//! (`waits_no_longer_than_told`).
 //! Not here: masking and moderation, which are registers.
 
 use std::io;

@@ -3,8 +3,9 @@
 //!   driver ──► trait Device ──► model · Verilated hardware · vfio-user socket · kernel VFIO
 //!
 //! Invariants: hardware built from another table is refused before anything else is read
-//! (`refuses_another_table`); nothing that a device answers is trusted (`refuses_impossible_sizes`);
-//! a register access outside its region is an error, never a panic (`out_of_range_is_an_error`).
+//! (`refuses_another_table`); nothing that a device answers is trusted
+//! (`refuses_impossible_sizes`); a register access outside its region is an error, never a panic
+//! (`out_of_range_is_an_error`).
 //! Not here: rings and buffer pools, and devices themselves.
 
 pub mod device;

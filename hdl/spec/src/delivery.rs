@@ -1,5 +1,5 @@
-//! What reaches the host: one delivery, plain data. Filled by the model, by the harness from output ports,
-//! and by the driver; compared field by field.
+//! What reaches the host: one delivery, plain data. Filled by the model, by the harness from output
+//! ports, and by the driver; compared field by field.
 
 use crate::names::{AloneReason, EndReason, HashType, PacketType, Verdict};
 
@@ -25,7 +25,8 @@ pub enum CsumState {
     Partial = 2,
 }
 
-/// One delivery. `frames` are numbers of input frames in order of arrival, counted from 0, drops included.
+/// One delivery. `frames` are numbers of input frames in order of arrival, counted from 0, drops
+/// included.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
     /// Receive queue.

@@ -66,7 +66,9 @@ impl Layout {
 /// Declares a [`Layout`] from `name: width "doc"` rows; positions follow from the order.
 #[macro_export]
 macro_rules! layout {
-    ($(#[$meta:meta])* $vis:vis $name:ident { $($field:ident : $width:literal $doc:literal),* $(,)? }) => {
+    ($(#[$meta:meta])* $vis:vis $name:ident {
+        $($field:ident : $width:literal $doc:literal),* $(,)?
+    }) => {
         $(#[$meta])*
         $vis const $name: $crate::Layout = {
             const FIELDS: &[$crate::Field] = &{

@@ -2,8 +2,9 @@
 //!
 //!   stages/*.rs rows ──► RTL constants and register file, model, driver, C header, docs tables
 //!
-//! Invariants: no two registers overlap and every field lies inside its register (`const` checks below,
-//! and `layouts_do_not_overlap`); `SPEC_ID` changes when any row changes (`spec_id_covers_every_row`).
+//! Invariants: no two registers overlap and every field lies inside its register (`const` checks
+//! below, and `layouts_do_not_overlap`); `SPEC_ID` changes when any row changes
+//! (`spec_id_covers_every_row`).
 //! Not here: behaviour. Rows and plain data only.
 
 mod delivery;

@@ -1,8 +1,11 @@
-//! Enumerations with a code in hardware. Codes are positions in the list; order is part of the table.
+//! Enumerations with a code in hardware. Codes are positions in the list; order is part of the
+//! table.
 
 /// Declares a coded enum with its table of rows.
 macro_rules! coded {
-    ($(#[$meta:meta])* $name:ident { $($variant:ident = $text:literal : $doc:literal),* $(,)? }) => {
+    ($(#[$meta:meta])* $name:ident {
+        $($variant:ident = $text:literal : $doc:literal),* $(,)?
+    }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]

@@ -10,8 +10,8 @@ pub mod parse;
 pub mod rss;
 
 use crate::layout::Layout;
-pub use crate::register::check_registers;
 use crate::register::Register;
+pub use crate::register::check_registers;
 
 /// Byte offset behind the last register window.
 pub const REGISTERS_END: usize = 0x1000;
@@ -143,26 +143,163 @@ const fn fnv_names(mut hash: u32, names: &[&str]) -> u32 {
     hash
 }
 
-/// FNV-1a over registers, layouts and coded names.
-pub(crate) const fn spec_id() -> u32 {
-    use crate::names;
-    let mut hash = fnv_registers(0x811c_9dc5, device::REGISTERS);
+/// Names of every coded enumeration.
+const CODED: &[&[&str]] = {
+    use crate::names::*;
+    &[
+        Profile::NAMES,
+        OptionBit::NAMES,
+        OpKind::NAMES,
+        TokenKind::NAMES,
+        EndReason::NAMES,
+        AloneReason::NAMES,
+        DropReason::NAMES,
+        HashType::NAMES,
+        SymmetricMode::NAMES,
+        PacketType::NAMES,
+        Verdict::NAMES,
+    ]
+};
+
+const fn table_id(device: &[Register], stages: &[StageSpec], coded: &[&[&str]]) -> u32 {
+    let mut hash = fnv_registers(0x811c_9dc5, device);
     let mut i = 0;
-    while i < STAGES.len() {
-        hash = fnv(hash, STAGES[i].name.as_bytes());
-        hash = fnv_registers(hash, STAGES[i].registers);
-        hash = fnv_layouts(hash, STAGES[i].layouts);
+    while i < stages.len() {
+        hash = fnv(hash, stages[i].name.as_bytes());
+        hash = fnv_registers(hash, stages[i].registers);
+        hash = fnv_layouts(hash, stages[i].layouts);
         i += 1;
     }
-    hash = fnv_names(hash, names::Profile::NAMES);
-    hash = fnv_names(hash, names::OptionBit::NAMES);
-    hash = fnv_names(hash, names::OpKind::NAMES);
-    hash = fnv_names(hash, names::TokenKind::NAMES);
-    hash = fnv_names(hash, names::EndReason::NAMES);
-    hash = fnv_names(hash, names::AloneReason::NAMES);
-    hash = fnv_names(hash, names::DropReason::NAMES);
-    hash = fnv_names(hash, names::HashType::NAMES);
-    hash = fnv_names(hash, names::SymmetricMode::NAMES);
-    hash = fnv_names(hash, names::PacketType::NAMES);
-    fnv_names(hash, names::Verdict::NAMES)
+    i = 0;
+    while i < coded.len() {
+        hash = fnv_names(hash, coded[i]);
+        i += 1;
+    }
+    hash
+}
+
+/// FNV-1a over registers, layouts and coded names; descriptions do not count.
+pub(crate) const fn spec_id() -> u32 {
+    table_id(device::REGISTERS, STAGES, CODED)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Access, Field, RegisterField};
+
+    fn leak<T: Clone>(rows: &[T], change: impl FnOnce(&mut [T])) -> &'static [T] {
+        let mut rows = rows.to_vec();
+        change(&mut rows);
+        Box::leak(rows.into_boxed_slice())
+    }
+
+    /// Every way to change one number or name of a register.
+    fn bent(rows: &'static [Register]) -> Vec<&'static [Register]> {
+        let mut all = vec![];
+        for i in 0..rows.len() {
+            all.push(leak(rows, |r| r[i].name = "OTHER"));
+            all.push(leak(rows, |r| r[i].offset += 4));
+            all.push(leak(rows, |r| r[i].count += 1));
+            all.push(leak(rows, |r| r[i].reset ^= 1));
+            all.push(leak(rows, |r| {
+                let read_only = r[i].access == Access::ReadOnly;
+                r[i].access = if read_only { Access::ReadWrite } else { Access::ReadOnly };
+            }));
+            let fields = rows[i].fields;
+            for f in 0..fields.len() {
+                let changes: [fn(&mut RegisterField); 3] =
+                    [|f| f.name = "other", |f| f.lsb += 1, |f| f.width += 1];
+                for change in changes {
+                    let fields = leak(fields, |rows| change(&mut rows[f]));
+                    all.push(leak(rows, |r| r[i].fields = fields));
+                }
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn spec_id_covers_every_row() {
+        let mut seen = std::collections::BTreeMap::from([(spec_id(), "the table".to_owned())]);
+        let mut differs = |id, what: String| {
+            if let Some(other) = seen.insert(id, what.clone()) {
+                panic!("{what} and {other} have the same id");
+            }
+        };
+        for rows in bent(device::REGISTERS) {
+            differs(table_id(rows, STAGES, CODED), "a device register".into());
+        }
+        for (s, stage) in STAGES.iter().enumerate() {
+            let with = |change: &dyn Fn(&mut StageSpec)| {
+                table_id(device::REGISTERS, leak(STAGES, |rows| change(&mut rows[s])), CODED)
+            };
+            differs(with(&|row| row.name = "other"), format!("name of {}", stage.name));
+            for rows in bent(stage.registers) {
+                differs(with(&|row| row.registers = rows), format!("register of {}", stage.name));
+            }
+            for (l, layout) in stage.layouts.iter().enumerate() {
+                for f in 0..layout.fields.len() {
+                    let changes: [fn(&mut Field); 3] =
+                        [|f| f.name = "other", |f| f.lsb += 1, |f| f.width += 1];
+                    for change in changes {
+                        let fields = leak(layout.fields, |rows| change(&mut rows[f]));
+                        let layouts = leak(stage.layouts, |rows| rows[l].fields = fields);
+                        differs(with(&|row| row.layouts = layouts), format!("field {f}"));
+                    }
+                }
+            }
+        }
+        for (e, names) in CODED.iter().enumerate() {
+            for n in 0..names.len() {
+                let coded = leak(CODED, |all| all[e] = leak(names, |names| names[n] = "other"));
+                differs(table_id(device::REGISTERS, STAGES, coded), format!("name {n} of {e}"));
+            }
+        }
+    }
+
+    const ROW: Register = Register {
+        name: "ROW",
+        offset: 0,
+        count: 1,
+        access: Access::ReadWrite,
+        reset: 0,
+        fields: &[
+            RegisterField { name: "low", lsb: 0, width: 4, doc: "" },
+            RegisterField { name: "high", lsb: 4, width: 28, doc: "" },
+        ],
+        doc: "",
+    };
+    const NEXT: Register = Register { name: "NEXT", offset: 4, ..ROW };
+
+    #[test]
+    fn layouts_do_not_overlap() {
+        check_registers(0, 8, &[ROW, NEXT]);
+        Layout { name: "record", fields: RECORD }.check();
+    }
+
+    #[test]
+    fn refuses_what_does_overlap() {
+        let refused: [(&str, &[Register]); 6] = [
+            ("overlap", &[Register { count: 2, ..ROW }, NEXT]),
+            ("disorder", &[NEXT, ROW]),
+            ("misaligned", &[Register { offset: 2, ..ROW }]),
+            ("window full", &[ROW, Register { count: 2, ..NEXT }]),
+            ("field overlap", &[Register { fields: leak(ROW.fields, |f| f[1].lsb = 3), ..ROW }]),
+            ("field outside", &[Register { fields: leak(ROW.fields, |f| f[1].width = 29), ..ROW }]),
+        ];
+        for (what, rows) in refused {
+            assert!(std::panic::catch_unwind(|| check_registers(0, 8, rows)).is_err(), "{what}");
+        }
+        for (what, lsb) in [("overlap", 2), ("gap", 4)] {
+            let fields = leak(RECORD, |f| f[1].lsb = lsb);
+            let layout = Layout { name: "record", fields };
+            assert!(std::panic::catch_unwind(|| layout.check()).is_err(), "{what}");
+        }
+    }
+
+    const RECORD: &[Field] = &[
+        Field { name: "first", lsb: 0, width: 3, doc: "" },
+        Field { name: "second", lsb: 3, width: 64, doc: "" },
+    ];
 }

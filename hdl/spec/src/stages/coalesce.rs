@@ -30,13 +30,21 @@ pub const GSO_IPXIP6: u16 = 1 << 7;
 pub const GSO_GRE: u16 = 1 << 8;
 /// Kernel names of the bits, from bit 0.
 pub const GSO_NAMES: [&str; 9] = [
-    "TCPV4", "TCPV6", "TCP_FIXEDID", "TCP_FIXEDID_INNER", "TCP_ECN", "TCP_ACCECN", "IPXIP4", "IPXIP6",
+    "TCPV4",
+    "TCPV6",
+    "TCP_FIXEDID",
+    "TCP_FIXEDID_INNER",
+    "TCP_ECN",
+    "TCP_ACCECN",
+    "IPXIP4",
+    "IPXIP6",
     "GRE",
 ];
 
 layout!(
-    /// One operation. Delivery fields hold in ALONE and CLOSE; OPEN and APPEND carry queue, session, hdr_len
-    /// and payload_len of their frame. The header (up to 128 bytes, first byte lowest) travels beside it.
+    /// One operation. Delivery fields hold in ALONE and CLOSE; OPEN and APPEND carry queue,
+    /// session, hdr_len and payload_len of their frame. The header (up to 128 bytes, first byte
+    /// lowest) travels beside it.
     pub OPERATION {
         kind: 2 "Code of OpKind.",
         queue: 5 "Receive queue.",

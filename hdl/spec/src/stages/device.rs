@@ -12,7 +12,7 @@ registers! { base 0x000, end 0x100;
         depth[24 +: 7] "Sessions per bucket.",
         lossless[31 +: 1] "Built with back-pressure to the MAC.",
     }
-    /// Profile and options. A change holds for frames that enter after it; write it while no frame is in flight.
+    /// Profile and options, for frames that enter later; write it while no frame is in flight.
     CONTROL @ 0x08 ReadWrite = 0x0000_0702; {
         profile[0 +: 2] "Merge rules: code of Profile.",
         rxcsum[8 +: 1] "The checksum verdict is given with the frame.",

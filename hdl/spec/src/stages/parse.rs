@@ -5,8 +5,9 @@ use crate::{Layout, Register, layout};
 pub const REGISTERS: &[Register] = &[];
 
 layout!(
-    /// Frame metadata, filled by parse, checksum, classify, rss and admit. Offsets are in the delivered frame
-    /// (after VLAN strip). The header itself, up to 128 bytes, first byte lowest, travels beside it.
+    /// Frame metadata, filled by parse, checksum, classify, rss and admit. Offsets are in the
+    /// delivered frame (after VLAN strip). The header itself, up to 128 bytes, first byte lowest,
+    /// travels beside it.
     pub FRAME_META {
         is_token: 1 "A token, not a frame: only queue and token_kind count.",
         token_kind: 2 "Code of TokenKind.",
