@@ -15,7 +15,9 @@ fail() { # what is wrong, what to do about it
 }
 
 older() { # is version $1 older than version $2?
-    [ "$1" != "$2" ] && [ "$(printf '%s\n%s\n' "$1" "$2" | sort --version-sort | head -n 1)" = "$1" ]
+    local first
+    first=$(printf '%s\n%s\n' "$1" "$2" | sort --version-sort | head -n 1)
+    [ "$1" != "$2" ] && [ "$first" = "$1" ]
 }
 
 need_rust() {

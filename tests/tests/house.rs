@@ -111,7 +111,8 @@ fn columns(source: &Source) -> Vec<String> {
         let (mut column, mut quotes) = (0, [0, 0]);
         for c in line.chars() {
             column += 1;
-            quotes[usize::from(column > COLUMNS_MAX)] += usize::from(c == '"');
+            // What closes a literal may be followed by a comma and a bracket.
+            quotes[usize::from(column + 2 > COLUMNS_MAX)] += usize::from(c == '"');
         }
         column > COLUMNS_MAX && !(quotes[0] > 0 && quotes[1] > 0)
     };
@@ -283,9 +284,9 @@ impl Homes<'_> {
             match token {
                 TokenTree::Group(group) => self.tokens(group.stream()),
                 TokenTree::Ident(ident) if ident == "unsafe" => self.unsafe_at(ident.span()),
-                TokenTree::Ident(ident) => {
-                    let bang = matches!(tokens.get(i + 1), Some(TokenTree::Punct(p)) if p.as_char() == '!');
-                    if bang && is_printing(&ident.to_string()) {
+                TokenTree::Ident(ident) if is_printing(&ident.to_string()) => {
+                    if matches!(tokens.get(i + 1), Some(TokenTree::Punct(p)) if p.as_char() == '!')
+                    {
                         self.print_at(ident.span(), &format!("{ident}!"));
                     }
                 }
