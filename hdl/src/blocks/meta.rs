@@ -116,9 +116,9 @@ stream!("Collected header of a frame as received (`bytes` = min(128, length), ze
         is_token: Bit, token_kind: Bits<2>, queue: Bits<5>
 });
 stream!("Metadata and header with the hash input: both addresses in frame order, then both ports, \
-    first byte lowest, IPv4 addresses without a gap before the second one."
+    first byte lowest, IPv4 addresses without a gap; `hashable`: the IP version is as the ethertype says."
     FlowSource "FlowSource" FlowSink "FlowSink" {
-        meta: FrameMeta, header: Bits<1024>, addresses: Bits<256>, ports: Bits<32>
+        meta: FrameMeta, header: Bits<1024>, addresses: Bits<256>, ports: Bits<32>, hashable: Bit
 });
 stream!("Metadata and header (of the delivered frame: tag stripped) of a frame, or a token."
     MetaSource "MetaSource" MetaSink "MetaSink" { meta: FrameMeta, header: Bits<1024> });

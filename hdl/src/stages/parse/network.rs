@@ -3,9 +3,9 @@
 //!   window, kind, room ──► fields ───────────────────────►[ fields ]      1 cycle, at `go`
 //!                     └──► masked words ──► adder trees ──►[ sums ]
 //!
-//! RFC 791, RFC 8200. Invariants: a header that is not there in full, up to its IHL, gives kind 0; with
-//! `trim`, `room` ends where the IP length ends (both `rtl_parse`). Not here: extension headers and the
-//! fold of the sums, which have a cycle of their own.
+//! RFC 791 (3.1), RFC 8200 (3). IPv4 needs 20 bytes, version 4 and IHL >= 5; IPv6 needs 40 bytes, whatever
+//! its version. Invariants: bytes that are not there never count; with `trim`, `room` ends where the IP
+//! length ends (both `rtl_parse`). Not here: extension headers; the fold of the sums, in a later cycle.
 
 use super::word_tree::WordTree;
 use crate::blocks::bits::ZExt;
@@ -16,8 +16,12 @@ use rust_hdl::prelude::*;
 /// What the network layer says.
 #[derive(Copy, Clone, Debug, PartialEq, Default, LogicStruct)]
 pub struct NetworkFields {
-    /// 0 none, 1 IPv4, 2 IPv6: the header is there.
+    /// 0 none, 1 IPv4, 2 IPv6.
     pub kind: Bits<2>,
+    /// The header is there up to its end, IPv4 options included.
+    pub complete: Bit,
+    /// The version nibble is 4 or 6, as the ethertype says.
+    pub version_fits: Bit,
     /// IPv4 without options: first byte 0x45.
     pub plain: Bit,
     /// Bytes from the network header on that count.
@@ -51,7 +55,7 @@ pub struct Network {
     /// Position of the next header in 32-bit words, and its protocol; not registered.
     pub next_words: Signal<Out, Bits<5>>,
     pub next_protocol: Signal<Out, Bits<8>>,
-    reg: RegE<NetworkFields>,
+    held: RegE<NetworkFields>,
     header_tree: WordTree,
     address_tree: WordTree,
     tot_len: Swap<16>,
@@ -59,16 +63,143 @@ pub struct Network {
     id: Swap<16>,
     frag: Swap<16>,
     csum: Swap<16>,
-    option_word: [Constant<Bits<4>>; 10],
+    /// IHL up to which option word `i` is not part of the header.
+    option_ihl: [Constant<Bits<4>>; 10],
     v4: Signal<Local, Bit>,
     v6: Signal<Local, Bit>,
     ihl: Signal<Local, Bits<4>>,
     version: Signal<Local, Bits<4>>,
     header_bytes: Signal<Local, Bits<7>>,
-    ihl_wide: Signal<Local, Bits<7>>,
     ip_len: Signal<Local, Bits<17>>,
-    least: Signal<Local, Bits<17>>,
+    payload_wide: Signal<Local, Bits<17>>,
+    long_enough: Signal<Local, Bit>,
     room_wide: Signal<Local, Bits<17>>,
-    trimmed: Signal<Local, Bits<7>>,
-    fragment: Signal<Local, Bits<16>>,
+    left: Signal<Local, Bits<7>>,
+    more_or_offset: Signal<Local, Bits<14>>,
+}
+
+impl Default for Network {
+    fn default() -> Self {
+        Self {
+            cr: Default::default(),
+            go: Default::default(),
+            trim: Default::default(),
+            ethertype: Default::default(),
+            room: Default::default(),
+            window: Default::default(),
+            fields: Default::default(),
+            next_words: Default::default(),
+            next_protocol: Default::default(),
+            held: Default::default(),
+            header_tree: Default::default(),
+            address_tree: Default::default(),
+            tot_len: Default::default(),
+            payload: Default::default(),
+            id: Default::default(),
+            frag: Default::default(),
+            csum: Default::default(),
+            option_ihl: std::array::from_fn(|i| Constant::new((i + 5).to_bits())),
+            v4: Default::default(),
+            v6: Default::default(),
+            ihl: Default::default(),
+            version: Default::default(),
+            header_bytes: Default::default(),
+            ip_len: Default::default(),
+            payload_wide: Default::default(),
+            long_enough: Default::default(),
+            room_wide: Default::default(),
+            left: Default::default(),
+            more_or_offset: Default::default(),
+        }
+    }
+}
+
+impl Logic for Network {
+    #[hdl_gen]
+    fn update(&mut self) {
+        ClkRst::link(&mut self.cr, &mut self.held.cr);
+        self.ihl.next = self.window.val().get_bits::<4>(0);
+        self.version.next = self.window.val().get_bits::<4>(4);
+        self.v4.next = (self.ethertype.val() == 1)
+            & (self.room.val() >= 20)
+            & (self.version.val() == 4)
+            & (self.ihl.val() >= 5);
+        self.v6.next = (self.ethertype.val() == 2) & (self.room.val() >= 40);
+        self.tot_len.i.next = self.window.val().get_bits::<16>(16);
+        self.payload.i.next = self.window.val().get_bits::<16>(32);
+        self.id.i.next = self.window.val().get_bits::<16>(32);
+        self.frag.i.next = self.window.val().get_bits::<16>(48);
+        self.csum.i.next = self.window.val().get_bits::<16>(80);
+
+        self.header_bytes.next = self.ihl.val().to_bits();
+        self.next_words.next = self.ihl.val().to_bits();
+        self.next_protocol.next = self.window.val().get_bits::<8>(72);
+        self.ip_len.next = self.tot_len.o.val().to_bits();
+        self.long_enough.next = self.tot_len.o.val() >= 20;
+        self.payload_wide.next = self.payload.o.val().to_bits();
+        if self.ethertype.val() == 2 {
+            self.header_bytes.next = 10.into();
+            self.next_words.next = 10.into();
+            self.next_protocol.next = self.window.val().get_bits::<8>(48);
+            self.ip_len.next = self.payload_wide.val() + 40;
+            self.long_enough.next = true;
+        }
+        // An IP length behind the end of the frame cuts nothing off here either: `room` ends before.
+        self.room_wide.next = self.room.val().to_bits();
+        self.left.next = self.room.val();
+        if self.trim.val() & self.long_enough.val() & (self.ip_len.val() < self.room_wide.val()) {
+            self.left.next = self.ip_len.val().get_bits::<7>(0);
+        }
+
+        for i in 0..10 {
+            self.header_tree.lane[i].next = self.window.val().get_bits::<16>(i * 16);
+            self.header_tree.lane[2 * i + 10].next = 0.into();
+            self.header_tree.lane[2 * i + 11].next = 0.into();
+            if self.ihl.val() > self.option_ihl[i].val() {
+                self.header_tree.lane[2 * i + 10].next =
+                    self.window.val().get_bits::<16>(i * 32 + 160);
+                self.header_tree.lane[2 * i + 11].next =
+                    self.window.val().get_bits::<16>(i * 32 + 176);
+            }
+        }
+        for i in 30..32 {
+            self.header_tree.lane[i].next = 0.into();
+        }
+        for i in 0..16 {
+            self.address_tree.lane[i].next = self.window.val().get_bits::<16>(i * 16 + 64);
+            self.address_tree.lane[i + 16].next = 0.into();
+            if self.ethertype.val() == 1 {
+                self.address_tree.lane[i].next = 0.into();
+            }
+        }
+        for i in 0..4 {
+            if self.ethertype.val() == 1 {
+                self.address_tree.lane[i].next = self.window.val().get_bits::<16>(i * 16 + 96);
+            }
+        }
+
+        self.held.d.next.kind = 0.into();
+        self.held.d.next.complete =
+            self.v6.val() | (self.v4.val() & (self.left.val() >= (self.header_bytes.val() << 2)));
+        self.held.d.next.version_fits = self.version.val() == 4;
+        if self.v4.val() {
+            self.held.d.next.kind = 1.into();
+        } else if self.v6.val() {
+            self.held.d.next.kind = 2.into();
+            self.held.d.next.version_fits = self.version.val() == 6;
+        }
+        self.more_or_offset.next = self.frag.o.val().get_bits::<14>(0);
+        self.held.d.next.plain = self.v4.val() & (self.ihl.val() == 5);
+        self.held.d.next.room = self.left.val();
+        self.held.d.next.ip_len = self.ip_len.val();
+        self.held.d.next.id = self.id.o.val();
+        self.held.d.next.csum = self.csum.o.val();
+        self.held.d.next.tot_len = self.tot_len.o.val();
+        self.held.d.next.fragment = self.v4.val() & self.more_or_offset.val().any();
+        self.held.d.next.reserved = self.v4.val() & self.frag.o.val().get_bit(15);
+        self.held.d.next.header_sum = self.header_tree.sum.val();
+        self.held.d.next.address_sum = self.address_tree.sum.val();
+        self.held.en.next = self.go.val();
+        self.fields.next = self.held.q.val();
+    }
 }

@@ -44,8 +44,8 @@ impl Logic for TagStrip {
         self.stripped.next = self.header.val();
         self.bytes_left.next = self.bytes.val();
         if self.take.val() {
-            self.stripped.next =
-                bit_cast::<1024, 96>(self.low.val()) | (bit_cast::<1024, 896>(self.high.val()) << 96);
+            self.stripped.next = bit_cast::<1024, 96>(self.low.val())
+                | (bit_cast::<1024, 896>(self.high.val()) << 96);
             self.bytes_left.next = self.bytes.val() - 4;
         }
         self.valid.next = self.take.val();
