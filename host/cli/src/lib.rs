@@ -7,6 +7,7 @@ pub mod compare;
 pub mod engine;
 pub mod exit;
 mod failure;
+pub mod golden;
 pub mod settings;
 pub mod sim;
 pub mod synth;

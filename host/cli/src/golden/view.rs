@@ -1,0 +1,85 @@
+//! View: a delivery as the recording point saw it, and its comparison with the record.
+//!
+//! The stack has moved an in-band outermost tag out of band by then (kernel `skb_vlan_untag`, 7.3): the frame is
+//! 4 bytes shorter, and so is the position of its TCP header. If a tag was stripped already, an in-band one stays.
+//! Invariant: every recorded field is compared (`every_recorded_field_is_compared`).
+
+use groove_spec::stages::coalesce::GSO_NAMES;
+use groove_spec::{CsumState, Delivery};
+use sha2::{Digest, Sha256};
+
+use groove_model::stages::classify;
+
+use super::case::Recorded;
+use crate::compare::Difference;
+
+/// Bytes of `head` in a record.
+const HEAD_BYTES: usize = 128;
+
+/// The delivery as it would have been recorded.
+pub fn recorded(delivery: &Delivery) -> Recorded {
+    let untagged = match delivery.vlan {
+        None => classify::strip(&delivery.bytes),
+        Some(_) => None,
+    };
+    let moved = if untagged.is_some() { 4 } else { 0 };
+    let (vlan, bytes) = match untagged {
+        Some((tag, bytes)) => (Some(tag), bytes),
+        None => (delivery.vlan, delivery.bytes.clone()),
+    };
+    let merged = delivery.gso_segs > 0;
+    let partial = delivery.csum == CsumState::Partial;
+    let names = || {
+        let set = |(i, _): &(usize, &&str)| delivery.gso_type >> i & 1 != 0;
+        GSO_NAMES.iter().enumerate().filter(set).map(|(_, name)| (*name).to_owned()).collect()
+    };
+    Recorded {
+        frames: delivery.frames.clone(),
+        len: bytes.len(),
+        gso_size: merged.then_some(delivery.gso_size),
+        gso_segs: merged.then_some(delivery.gso_segs),
+        gso_type: merged.then(names),
+        csum: format!("{:?}", delivery.csum).to_lowercase(),
+        csum_level: (delivery.csum_level > 0).then_some(delivery.csum_level),
+        csum_start: partial.then(|| delivery.csum_start.saturating_sub(moved)),
+        csum_offset: partial.then_some(delivery.csum_offset),
+        encapsulation: delivery.encapsulation.then_some(1),
+        hash: delivery.hash,
+        vlan: vlan.map(|tag| (tag.tpid, tag.tci)),
+        sha256: hex(&Sha256::digest(&bytes)),
+        head: merged.then(|| hex(&bytes[..bytes.len().min(HEAD_BYTES)])),
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}
+
+/// All fields in which a delivery differs from the record. The order of GSO names plays no part.
+pub fn differences(expected: &Recorded, found: &Recorded) -> Vec<Difference> {
+    let mut list = Vec::new();
+    let mut check = |field: &str, expected: String, found: String| {
+        if expected != found {
+            let field = field.to_owned();
+            list.push(Difference { field, expected, found, position: None });
+        }
+    };
+    macro_rules! check {
+        ($($field:ident)*) => {
+            $(check(stringify!($field), text(&expected.$field), text(&found.$field));)*
+        };
+    }
+    let sorted = |recorded: &Recorded| {
+        let mut names = recorded.gso_type.clone();
+        names.iter_mut().for_each(|n| n.sort());
+        text(&names)
+    };
+    check!(frames len gso_size gso_segs);
+    check("gso_type", sorted(expected), sorted(found));
+    check!(csum csum_level csum_start csum_offset encapsulation hash vlan sha256 head);
+    list
+}
+
+fn text(value: &impl std::fmt::Debug) -> String {
+    format!("{value:?}")
+}
