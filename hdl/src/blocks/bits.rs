@@ -55,3 +55,40 @@ impl<const LW: usize, const N: usize, const W: usize> Logic for Pack<LW, N, W> {
         ))
     }
 }
+
+/// As [`Pack`], with the number of lanes taken from the widths: W / LW.
+#[derive(LogicBlock, Clone, Debug)]
+pub struct Join<const LW: usize, const W: usize> {
+    /// Lanes.
+    pub i: Vec<Signal<In, Bits<LW>>>,
+    /// All of them.
+    pub o: Signal<Out, Bits<W>>,
+}
+
+impl<const LW: usize, const W: usize> Default for Join<LW, W> {
+    fn default() -> Self {
+        assert!(W.is_multiple_of(LW));
+        Self { i: vec![Default::default(); W / LW], o: Default::default() }
+    }
+}
+
+impl<const LW: usize, const W: usize> Logic for Join<LW, W> {
+    fn update(&mut self) {
+        let mut v = Bits::<W>::default();
+        for (k, lane) in self.i.iter().enumerate() {
+            v.set_bits::<LW>(k * LW, lane.val());
+        }
+        self.o.next = v;
+    }
+    fn connect(&mut self) {
+        self.o.connect();
+    }
+    fn hdl(&self) -> Verilog {
+        let n = self.i.len();
+        let lanes: Vec<String> = (0..n).rev().map(|k| format!("i${k}")).collect();
+        Verilog::Custom(format!(
+            "// block: pack_{n}x{LW}\nalways @(*) o = {{{}}};\n",
+            lanes.join(", ")
+        ))
+    }
+}

@@ -32,7 +32,7 @@ pub struct Ram<T: Synth, const A: usize> {
 }
 
 impl<T: Synth, const A: usize> Ram<T, A> {
-    /// A RAM of `words` words; addresses at or above that are never used by the caller.
+    /// A RAM of `words` words. Address bits that `words` does not need are ignored.
     ///
     /// # Panics
     /// If `words` is 0 or needs more than `A` address bits.
@@ -49,6 +49,10 @@ impl<T: Synth, const A: usize> Ram<T, A> {
             _words: words,
             _mem: HashMap::new(),
         }
+    }
+
+    fn address_mask(&self) -> u64 {
+        self._words.next_power_of_two() as u64 - 1
     }
 }
 
@@ -74,11 +78,12 @@ impl<T: Synth, const A: usize> Logic for Ram<T, A> {
     fn update(&mut self) {
         if self.cr.clk.pos_edge() {
             if self.ren.val() {
-                self.rdata.next =
-                    self._mem.get(&self.raddr.val().to_u64()).copied().unwrap_or_default();
+                let word = self.raddr.val().to_u64() & self.address_mask();
+                self.rdata.next = self._mem.get(&word).copied().unwrap_or_default();
             }
             if self.wen.val() {
-                self._mem.insert(self.waddr.val().to_u64(), self.wdata.val());
+                let word = self.waddr.val().to_u64() & self.address_mask();
+                self._mem.insert(word, self.wdata.val());
             }
         }
     }

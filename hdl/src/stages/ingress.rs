@@ -1,1 +1,335 @@
-//! Wiring follows.
+//! Frames and tokens in: counts bytes, zeroes what is not kept, marks what must be rolled back.
+//!
+//!   s_axis ──►[ count keep ]──►[ mask, judge ]──►[ beat FIFO ]──► m      4 cycles when idle
+//!   token  ──────────────────────────┘
+//!
+//! Follows AXI4-Stream (tkeep contiguous, all ones but in the last beat) and IEEE 802.3 (runt: below one
+//! header of 14 bytes). A frame longer than `max_frame` ends in the beat that crosses the limit; the rest is
+//! swallowed. LOSSLESS = 1: `tready` follows the room. LOSSLESS = 0: `tready` stays high; a frame whose
+//! first beat finds no room is dropped whole and logged, one that runs out of room later ends in a beat that
+//! was kept free for that, marked as overflow. A token enters between two frames only. With LOSSLESS = 1 it
+//! goes before a first beat offered in the same cycle; with LOSSLESS = 0 it waits for an idle cycle.
+//!
+//! Invariants: every received frame takes one number, from 0 (`ingress_numbers_frames`); bytes beyond the
+//! end are zero (`ingress_zeroes_unkept_bytes`); a frame leaves whole or with a marked last beat
+//! (`ingress_marks_bad_frames`, `ingress_lossy_never_stalls`). Not here: any look into the frame.
+
+use crate::blocks::axis::{AxisRxSink, BeatInfo, BeatSource};
+use crate::blocks::beat_fifo::BeatFifo;
+use crate::blocks::bits::ZExt;
+use crate::blocks::keep::KeepCount;
+use crate::blocks::reg::{ClkRst, RegE, RegR};
+use groove_spec::{DropReason, MAX_FRAME_BYTES, MIN_FRAME_BYTES};
+use rust_hdl::prelude::*;
+
+/// Flush tokens in.
+#[derive(LogicInterface, Default, Clone, Debug)]
+#[join = "TokenSource"]
+pub struct TokenSink {
+    /// Queue that the token names.
+    pub queue: Signal<In, Bits<5>>,
+    /// Code of `TokenKind`.
+    pub kind: Signal<In, Bits<2>>,
+    /// A token is offered.
+    pub valid: Signal<In, Bit>,
+    /// It is taken.
+    pub ready: Signal<Out, Bit>,
+}
+
+/// The other end of [`TokenSink`].
+#[derive(LogicInterface, Default, Clone, Debug)]
+#[join = "TokenSink"]
+pub struct TokenSource {
+    /// Queue that the token names.
+    pub queue: Signal<Out, Bits<5>>,
+    /// Code of `TokenKind`.
+    pub kind: Signal<Out, Bits<2>>,
+    /// A token is offered.
+    pub valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub ready: Signal<In, Bit>,
+}
+
+/// One line of a drop log.
+#[derive(LogicInterface, Default, Clone, Debug)]
+pub struct DropLog {
+    /// A frame was dropped in this cycle.
+    pub valid: Signal<Out, Bit>,
+    /// Its number.
+    pub frame: Signal<Out, Bits<32>>,
+    /// Code of `DropReason`.
+    pub reason: Signal<Out, Bits<3>>,
+}
+
+/// What the judging half knows of the frame.
+#[derive(Copy, Clone, Debug, PartialEq, LogicState)]
+pub enum IngressState {
+    /// Between frames.
+    Idle,
+    /// Inside a frame that is passed on.
+    Pass,
+    /// Inside a frame whose rest is swallowed.
+    Swallow,
+}
+
+/// The stage.
+#[derive(LogicBlock)]
+pub struct Ingress<const W: usize, const K: usize> {
+    /// Clock and reset.
+    pub cr: ClkRst,
+    /// Frames in.
+    pub s: AxisRxSink<W, K>,
+    /// Tokens in.
+    pub token: TokenSink,
+    /// Beats and tokens out.
+    pub m: BeatSource<W>,
+    /// Nothing is taken before this is high.
+    pub open: Signal<In, Bit>,
+    /// Longest frame that is not dropped.
+    pub max_frame: Signal<In, Bits<14>>,
+    /// Frames received.
+    pub frames: Signal<Out, Bits<32>>,
+    /// Frames dropped for want of room.
+    pub drop_overflow: Signal<Out, Bits<32>>,
+    /// Frames dropped whole at their first beat.
+    pub drop_in: DropLog,
+    count: KeepCount<K>,
+    fifo: BeatFifo<W, 6>,
+    // first half: the beat as it came, and its length
+    in_frame: RegR<Bit>,
+    a_valid: RegR<Bit>,
+    a_data: RegE<Bits<W>>,
+    a_user: RegE<Bit>,
+    a_info: RegE<BeatInfo>,
+    info: Signal<Local, BeatInfo>,
+    a_free: Signal<Local, Bit>,
+    take: Signal<Local, Bit>,
+    take_token: Signal<Local, Bit>,
+    // second half: judgement
+    state: RegR<IngressState>,
+    total: RegR<Bits<14>>,
+    number: RegR<Bits<32>>,
+    overflows: RegR<Bits<32>>,
+    limit: RegE<Bits<14>>,
+    log_valid: RegR<Bit>,
+    log_frame: RegE<Bits<32>>,
+    sum: Signal<Local, Bits<14>>,
+    bytes14: Signal<Local, Bits<14>>,
+    gap: Signal<Local, Bits<7>>,
+    gap_bits: Signal<Local, Bits<16>>,
+    over: Signal<Local, Bit>,
+    runt: Signal<Local, Bit>,
+    ends: Signal<Local, Bit>,
+    entry: Signal<Local, BeatInfo>,
+    fire: Signal<Local, Bit>,
+    refuse: Signal<Local, Bit>,
+    cut: Signal<Local, Bit>,
+    lossless: Constant<Bit>,
+    one: Constant<Bits<32>>,
+    zero14: Constant<Bits<14>>,
+    bytes_max: Constant<Bits<14>>,
+    bytes_min: Constant<Bits<14>>,
+    beat_bytes: Constant<Bits<7>>,
+    ones: Constant<Bits<W>>,
+    because_runt: Constant<Bits<3>>,
+    because_oversize: Constant<Bits<3>>,
+    because_fcs: Constant<Bits<3>>,
+    because_overflow: Constant<Bits<3>>,
+}
+
+fn reason(of: DropReason) -> Constant<Bits<3>> {
+    Constant::new(usize::from(of.code()).to_bits())
+}
+
+impl<const W: usize, const K: usize> Ingress<W, K> {
+    /// With or without back-pressure to the MAC.
+    pub fn new(lossless: bool) -> Self {
+        assert_eq!(W, K * 8);
+        Self {
+            cr: Default::default(),
+            s: Default::default(),
+            token: Default::default(),
+            m: Default::default(),
+            open: Default::default(),
+            max_frame: Default::default(),
+            frames: Default::default(),
+            drop_overflow: Default::default(),
+            drop_in: Default::default(),
+            count: Default::default(),
+            fifo: Default::default(),
+            in_frame: Default::default(),
+            a_valid: Default::default(),
+            a_data: Default::default(),
+            a_user: Default::default(),
+            a_info: Default::default(),
+            info: Default::default(),
+            a_free: Default::default(),
+            take: Default::default(),
+            take_token: Default::default(),
+            state: Default::default(),
+            total: Default::default(),
+            number: Default::default(),
+            overflows: Default::default(),
+            limit: Default::default(),
+            log_valid: Default::default(),
+            log_frame: Default::default(),
+            sum: Default::default(),
+            bytes14: Default::default(),
+            gap: Default::default(),
+            gap_bits: Default::default(),
+            over: Default::default(),
+            runt: Default::default(),
+            ends: Default::default(),
+            entry: Default::default(),
+            fire: Default::default(),
+            refuse: Default::default(),
+            cut: Default::default(),
+            lossless: Constant::new(lossless),
+            one: Constant::new(1usize.to_bits()),
+            zero14: Constant::new(0usize.to_bits()),
+            bytes_max: Constant::new(MAX_FRAME_BYTES.to_bits()),
+            bytes_min: Constant::new(MIN_FRAME_BYTES.to_bits()),
+            beat_bytes: Constant::new(K.to_bits()),
+            ones: Constant::new(!Bits::<W>::default()),
+            because_runt: reason(DropReason::Runt),
+            because_oversize: reason(DropReason::Oversize),
+            because_fcs: reason(DropReason::BadFcs),
+            because_overflow: reason(DropReason::Overflow),
+        }
+    }
+}
+
+impl<const W: usize, const K: usize> Logic for Ingress<W, K> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        ClkRst::link(&mut self.cr, &mut self.fifo.cr);
+        ClkRst::link(&mut self.cr, &mut self.in_frame.cr);
+        ClkRst::link(&mut self.cr, &mut self.a_valid.cr);
+        ClkRst::link(&mut self.cr, &mut self.a_data.cr);
+        ClkRst::link(&mut self.cr, &mut self.a_user.cr);
+        ClkRst::link(&mut self.cr, &mut self.a_info.cr);
+        ClkRst::link(&mut self.cr, &mut self.state.cr);
+        ClkRst::link(&mut self.cr, &mut self.total.cr);
+        ClkRst::link(&mut self.cr, &mut self.number.cr);
+        ClkRst::link(&mut self.cr, &mut self.overflows.cr);
+        ClkRst::link(&mut self.cr, &mut self.limit.cr);
+        ClkRst::link(&mut self.cr, &mut self.log_valid.cr);
+        ClkRst::link(&mut self.cr, &mut self.log_frame.cr);
+        BeatSource::<W>::link(&mut self.m, &mut self.fifo.m);
+
+        // First half: one beat or one token.
+        self.count.keep.next = self.s.tkeep.val();
+        self.a_free.next = !self.lossless.val() | !self.a_valid.q.val() | self.fifo.s.ready.val();
+        self.take_token.next = self.token.valid.val()
+            & self.open.val()
+            & !self.in_frame.q.val()
+            & !self.fifo.almost.val()
+            & (self.lossless.val() | !self.s.tvalid.val());
+        self.take.next = self.s.tvalid.val()
+            & self.open.val()
+            & self.a_free.val()
+            & (self.in_frame.q.val() | !self.lossless.val() | !self.token.valid.val());
+        self.token.ready.next = self.open.val()
+            & !self.in_frame.q.val()
+            & !self.fifo.almost.val()
+            & (self.lossless.val() | !self.s.tvalid.val());
+        self.s.tready.next = self.open.val()
+            & self.a_free.val()
+            & (self.in_frame.q.val() | !self.lossless.val() | !self.token.valid.val());
+        self.info.next = self.a_info.q.val();
+        self.info.next.bytes = self.count.bytes.val();
+        self.info.next.last = self.s.tlast.val() | self.take_token.val();
+        self.info.next.is_token = self.take_token.val();
+        self.info.next.token_kind = self.token.kind.val();
+        self.info.next.queue = self.token.queue.val();
+        self.a_data.en.next = self.take.val();
+        self.a_data.d.next = self.s.tdata.val();
+        self.a_user.en.next = self.take.val();
+        self.a_user.d.next = self.s.tuser.val();
+        self.a_info.en.next = self.take.val() | self.take_token.val();
+        self.a_info.d.next = self.info.val();
+        self.a_valid.d.next =
+            (self.a_valid.q.val() & !self.fire.val()) | self.take.val() | self.take_token.val();
+        self.in_frame.d.next = self.in_frame.q.val();
+        if self.take.val() {
+            self.in_frame.d.next = !self.s.tlast.val();
+        }
+
+        // Second half: judge the beat and write it.
+        self.limit.en.next = true;
+        self.limit.d.next = self.max_frame.val();
+        if self.max_frame.val() > self.bytes_max.val() {
+            self.limit.d.next = self.bytes_max.val();
+        }
+        self.bytes14.next = self.a_info.q.val().bytes.to_bits();
+        self.sum.next = self.total.q.val() + self.bytes14.val();
+        self.over.next =
+            (self.sum.val() > self.limit.q.val()) & (self.sum.val() >= self.bytes_min.val());
+        self.runt.next = self.sum.val() < self.bytes_min.val();
+        self.ends.next = self.a_info.q.val().last | self.over.val();
+        self.refuse.next = !self.lossless.val()
+            & (self.state.q.val() == IngressState::Idle)
+            & !self.a_info.q.val().is_token
+            & ((self.ends.val() & !self.fifo.s.ready.val())
+                | (!self.ends.val() & self.fifo.almost.val()));
+        self.cut.next = !self.lossless.val()
+            & (self.state.q.val() == IngressState::Pass)
+            & !self.ends.val()
+            & self.fifo.almost.val();
+        self.entry.next = self.a_info.q.val();
+        self.entry.next.last = self.ends.val() | self.cut.val();
+        self.entry.next.frame = self.number.q.val();
+        self.entry.next.drop =
+            self.runt.val() | self.over.val() | self.cut.val() | self.a_user.q.val();
+        self.entry.next.reason = self.because_fcs.val();
+        if self.cut.val() {
+            self.entry.next.reason = self.because_overflow.val();
+        } else if self.runt.val() {
+            self.entry.next.reason = self.because_runt.val();
+        } else if self.over.val() {
+            self.entry.next.reason = self.because_oversize.val();
+        }
+        self.gap.next = self.beat_bytes.val() - self.a_info.q.val().bytes;
+        self.gap_bits.next = bit_cast::<16, 7>(self.gap.val()) << 3;
+        self.fifo.s.data.next = self.a_data.q.val();
+        if self.a_info.q.val().bytes != self.beat_bytes.val() {
+            self.fifo.s.data.next = self.a_data.q.val() & (self.ones.val() >> self.gap_bits.val());
+        }
+        self.fifo.s.info.next = self.entry.val();
+        self.fifo.s.valid.next = self.a_valid.q.val()
+            & (self.state.q.val() != IngressState::Swallow)
+            & !self.refuse.val();
+        self.fire.next = self.a_valid.q.val()
+            & (self.fifo.s.ready.val()
+                | (self.state.q.val() == IngressState::Swallow)
+                | !self.lossless.val());
+
+        self.state.d.next = self.state.q.val();
+        self.total.d.next = self.total.q.val();
+        self.number.d.next = self.number.q.val();
+        self.overflows.d.next = self.overflows.q.val();
+        self.log_valid.d.next = self.fire.val() & self.refuse.val();
+        self.log_frame.en.next = self.refuse.val();
+        self.log_frame.d.next = self.number.q.val();
+        if self.fire.val() & !self.a_info.q.val().is_token {
+            if self.refuse.val() | self.cut.val() {
+                self.overflows.d.next = self.overflows.q.val() + self.one.val();
+            }
+            self.total.d.next = self.zero14.val();
+            if self.a_info.q.val().last {
+                self.state.d.next = IngressState::Idle;
+                self.number.d.next = self.number.q.val() + self.one.val();
+            } else if self.refuse.val() | self.cut.val() | self.over.val() {
+                self.state.d.next = IngressState::Swallow;
+            } else if self.state.q.val() != IngressState::Swallow {
+                self.state.d.next = IngressState::Pass;
+                self.total.d.next = self.sum.val();
+            }
+        }
+        self.frames.next = self.number.q.val();
+        self.drop_overflow.next = self.overflows.q.val();
+        self.drop_in.valid.next = self.log_valid.q.val();
+        self.drop_in.frame.next = self.log_frame.q.val();
+        self.drop_in.reason.next = self.because_overflow.val();
+    }
+}
