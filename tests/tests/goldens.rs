@@ -36,7 +36,8 @@ fn given(test: &str) -> Option<Vec<Case>> {
     Some(golden::cases(&directory).expect("the given cases are readable"))
 }
 
-/// Runs all cases on one kernel's rules; gives how many were equal, and the reasons of those left out.
+/// Runs all cases on one kernel's rules; gives how many were equal, and the reasons of those left
+/// out.
 fn run_all(
     runner: &mut dyn Runner,
     cases: &[Case],

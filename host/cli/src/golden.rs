@@ -1,10 +1,10 @@
 //! Recorded kernel results: any engine against what real Linux kernels delivered.
 //!
-//!   directory ─► cases ─► plan (as kernel or as hardware) ─► engine ─► deliveries ─► recorded view ─► differences
-//!                              └─► left out, with the reason
+//!   directory ─► cases ─► plan ─► engine ─► deliveries ─► as recorded ─► differences
+//!                           └─► left out, with the reason
 //!
-//! An engine is plugged in as a [`Runner`]: [`KernelModel`] takes the recorded metadata as given; [`EngineRunner`]
-//! takes any [`Engine`], the hardware included, and lets it compute everything.
+//! An engine is plugged in as a [`Runner`]: [`KernelModel`] takes the recorded metadata as given;
+//! [`EngineRunner`] takes any [`Engine`], the hardware included, and lets it compute everything.
 
 pub mod case;
 mod kernel;
@@ -106,7 +106,8 @@ pub fn run(
     Ok(Some(if list.is_empty() { Outcome::Equal } else { Outcome::Differs(list) }))
 }
 
-/// Differences between the record and the events of a run. A drop is a difference: the kernel drops nothing.
+/// Differences between the record and the events of a run. A drop is a difference: the kernel drops
+/// nothing.
 fn compare(golden: &[Recorded], events: &[Event]) -> Vec<(usize, Difference)> {
     let mut list = Vec::new();
     let mut found = Vec::new();

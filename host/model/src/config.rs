@@ -1,7 +1,7 @@
 //! What the receive path is configured to do: profile, options, RSS, table sizes.
 //!
-//! The same choices exist as registers in hardware ([`Config::control_word`] is the `CONTROL` image);
-//! table sizes are parameters there.
+//! The same choices exist as registers in hardware ([`Config::control_word`] is the `CONTROL`
+//! image); table sizes are parameters there.
 
 use groove_spec::stages::device::CONTROL_OPTIONS_LSB;
 use groove_spec::{
@@ -98,7 +98,8 @@ impl Default for RssConfig {
 }
 
 impl RssConfig {
-    /// The default with the indirection table spread evenly: entry i goes to queue i modulo `queues`.
+    /// The default with the indirection table spread evenly: entry i goes to queue i modulo
+    /// `queues`.
     pub fn spread(queues: u8) -> Self {
         let mut rss = Self::default();
         for (i, queue) in rss.indirection.iter_mut().enumerate() {

@@ -19,8 +19,9 @@ pub enum GivenCsum {
     },
 }
 
-/// Receive metadata forced from outside, as a recorded kernel run needs it. With it, the frame's bytes are those
-/// handed to GRO: nothing is stripped from them, and no verdict is given beyond `csum`.
+/// Receive metadata forced from outside, as a recorded kernel run needs it. With it, the frame's
+/// bytes are those handed to GRO: nothing is stripped from them, and no verdict is given beyond
+/// `csum`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Given {
     /// Receive hash; `None` computes it.

@@ -1,13 +1,14 @@
 //! The golden model: what the hardware means, as pure functions without clock and bus width.
 //!
-//!   frame ──► ingress ──► parse ──► checksum ──► classify ──► rss ──► admit ──► coalesce ──► deliveries
-//!   token ─────────────────────────────────────────────────────────────────────────┘
+//!   frame ─► ingress ─► parse ─► checksum ─► classify ─► rss ─► admit ─► coalesce ─► deliveries
+//!   token ──────────────────────────────────────────────────────────────────┘
 //!
-//! Each stage is one file in `stages`; [`Model::frame`] folds them. State exists in coalesce alone: the held
-//! sessions and one tick per queue. A stripped tag is gone before parse looks at the frame.
+//! Each stage is one file in `stages`; [`Model::frame`] folds them. State exists in coalesce alone:
+//! the held sessions and one tick per queue. A stripped tag is gone before parse looks at the
+//! frame.
 //!
-//! Not here: buffers, rings, back-pressure. A frame that hardware drops for want of room is replayed with
-//! [`Model::skip`].
+//! Not here: buffers, rings, back-pressure. A frame that hardware drops for want of room is
+//! replayed with [`Model::skip`].
 
 mod bytes;
 mod config;
@@ -132,7 +133,8 @@ impl Model {
         self.coalescer.token(&self.config, queue, kind, &mut self.stats, out);
     }
 
-    /// Queue that the frame would go to, without a change of state; 0 for a frame that ingress drops.
+    /// Queue that the frame would go to, without a change of state; 0 for a frame that ingress
+    /// drops.
     pub fn steer(&self, bytes: &[u8]) -> u8 {
         let frame = Frame::new(bytes);
         match ingress::run(&self.config, &frame) {

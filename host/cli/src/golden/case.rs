@@ -3,8 +3,8 @@
 //!   <name>.json + <name>.pcap        one case of a directory
 //!   <group>.jsonl.gz                 one case a line: {"case": <the JSON>, "frames": ["<hex>", …]}
 //!
-//! Invariants: both forms give the same cases (`packed_cases_equal_the_given_ones`); damage is an error that
-//! names the file (`damage_is_an_error`).
+//! Invariants: both forms give the same cases (`packed_cases_equal_the_given_ones`); damage is an
+//! error that names the file (`damage_is_an_error`).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -154,22 +154,27 @@ struct PackedJson {
 
 /// A case from its JSON file and the capture beside it.
 pub fn from_files(json: &Path) -> Result<Case, ReadError> {
-    let text = std::fs::read(json)
-        .map_err(|source| ReadError::Io { path: json.to_owned(), source })?;
-    let parsed = serde_json::from_slice(&text)
-        .map_err(|source| ReadError::Json { path: json.to_owned(), line: 1, source })?;
+    let text =
+        std::fs::read(json).map_err(|source| ReadError::Io { path: json.to_owned(), source })?;
+    let parsed = serde_json::from_slice(&text).map_err(|source| ReadError::Json {
+        path: json.to_owned(),
+        line: 1,
+        source,
+    })?;
     build(json, parsed, frames_of(&json.with_extension("pcap"))?)
 }
 
 /// A case from one line of a packed file.
 pub fn from_line(path: &Path, line: usize, text: &str) -> Result<Case, ReadError> {
-    let packed: PackedJson = serde_json::from_str(text)
-        .map_err(|source| ReadError::Json { path: path.to_owned(), line, source })?;
+    let packed: PackedJson = serde_json::from_str(text).map_err(|source| ReadError::Json {
+        path: path.to_owned(),
+        line,
+        source,
+    })?;
     let frames: Option<Vec<Vec<u8>>> = packed.frames.iter().map(|hex| from_hex(hex)).collect();
     let case = packed.case.name.clone();
     let what = "a frame is not hexadecimal".to_owned();
-    let frames =
-        frames.ok_or_else(|| ReadError::Content { path: path.to_owned(), case, what })?;
+    let frames = frames.ok_or_else(|| ReadError::Content { path: path.to_owned(), case, what })?;
     build(path, packed.case, frames)
 }
 
@@ -192,7 +197,7 @@ fn from_hex(text: &str) -> Option<Vec<u8>> {
 
 fn build(path: &Path, json: CaseJson, bytes: Vec<Vec<u8>>) -> Result<Case, ReadError> {
     let case = json.name.clone();
-    let wrong = |what: String| ReadError::Content { path: path.to_owned(), case: case.clone(), what };
+    let wrong = |what| ReadError::Content { path: path.to_owned(), case: case.clone(), what };
     if json.frames.len() != bytes.len() {
         let (metadata, frames) = (json.frames.len(), bytes.len());
         return Err(wrong(format!("metadata of {metadata} frames, but {frames} frames")));

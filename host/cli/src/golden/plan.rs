@@ -1,8 +1,9 @@
 //! Plan: how a recorded case is given to an engine, or why it is left out.
 //!
 //!   as the kernel    metadata forced as recorded, headers of any length, tunnels on
-//!   as hardware      everything computed: 128 header bytes, tunnels and PPPoE off, `rxcsum` per case, stripped
-//!                    tags put back with `vlan_strip` on; one queue; a gap is a flush-all token
+//!   as hardware      everything computed: 128 header bytes, tunnels and PPPoE off, `rxcsum` per
+//!                    case, stripped tags put back with `vlan_strip` on; one queue; a gap is a
+//!                    flush-all token
 //!
 //! What hardware cannot be given is left out, for one of the reasons of [`LeftOut`] and no other.
 //! Invariant: a case that is planned gives the engine exactly the recorded hash and checksum state
@@ -178,9 +179,7 @@ fn is_tunnel(bytes: &[u8], parsed: &Parsed) -> bool {
     let protocol = match parsed.l3_kind {
         L3Kind::None => return ethertype(bytes, parsed) == Some(ETHERTYPE_TEB),
         L3Kind::Ipv4 => bytes[parsed.l3_off + 9],
-        L3Kind::Ipv6 => {
-            skip_extensions(bytes, bytes[parsed.l3_off + 6], parsed.l3_off + 40).0
-        }
+        L3Kind::Ipv6 => skip_extensions(bytes, bytes[parsed.l3_off + 6], parsed.l3_off + 40).0,
     };
     matches!(protocol, 4 | 41 | 47)
 }

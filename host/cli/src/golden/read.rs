@@ -11,8 +11,8 @@ use super::case::{Case, ReadError, from_files, from_line};
 /// End of the name of a packed group.
 const PACKED: &str = ".jsonl.gz";
 
-/// Every case at `path`: a directory (searched to any depth), a packed file, or one case's JSON file.
-/// Ordered by file name.
+/// Every case at `path`: a directory (searched to any depth), a packed file, or one case's JSON
+/// file. Ordered by file name.
 pub fn cases(path: &Path) -> Result<Vec<Case>, ReadError> {
     let mut files = Vec::new();
     find(path, &mut files)?;
@@ -44,8 +44,8 @@ fn find(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), ReadError> {
     for entry in std::fs::read_dir(path).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
         // A JSON file without a capture beside it is something else.
-        let is_case = path.extension().is_some_and(|e| e == "json")
-            && path.with_extension("pcap").is_file();
+        let is_case =
+            path.extension().is_some_and(|e| e == "json") && path.with_extension("pcap").is_file();
         if path.is_dir() || is_case || is_packed(&path) {
             find(&path, files)?;
         }

@@ -1,7 +1,8 @@
 //! View: a delivery as the recording point saw it, and its comparison with the record.
 //!
-//! The stack has moved an in-band outermost tag out of band by then (kernel `skb_vlan_untag`, 7.3): the frame is
-//! 4 bytes shorter, and so is the position of its TCP header. If a tag was stripped already, an in-band one stays.
+//! The stack has moved an in-band outermost tag out of band by then (kernel `skb_vlan_untag`, 7.3):
+//! the frame is 4 bytes shorter, and so is the position of its TCP header. If a tag was stripped
+//! already, an in-band one stays.
 //! Invariant: every recorded field is compared (`every_recorded_field_is_compared`).
 
 use groove_spec::stages::coalesce::GSO_NAMES;

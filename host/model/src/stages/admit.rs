@@ -1,15 +1,19 @@
 //! admit: takes a whole frame in, with its lengths and the checksum state it enters with.
 //!
-//! Follows: architecture "Admission"; kernel `sk_buff` checksum states (`include/linux/skbuff.h`, 7.3).
+//! Follows: architecture "Admission"; kernel `sk_buff` checksum states (`include/linux/skbuff.h`,
+//! 7.3).
 //!
 //! Decisions, the same in hardware:
-//! - `rxcsum` off: every frame enters as unverified. On: a TCP or UDP frame whose transport verdict is good and
-//!   whose header verdict is not bad enters as verified, level 0; all others enter as unverified.
-//! - soft flush, of a frame with an IP header: the IP length is not the number of bytes from the IP header to the
-//!   end of the delivered frame (padding or truncation), or the reserved IPv4 fragment bit is set.
+//! - `rxcsum` off: every frame enters as unverified. On: a TCP or UDP frame whose transport verdict
+//!   is good and whose header verdict is not bad enters as verified, level 0; all others enter as
+//!   unverified.
+//! - soft flush, of a frame with an IP header: the IP length is not the number of bytes from the IP
+//!   header to the end of the delivered frame (padding or truncation), or the reserved IPv4
+//!   fragment bit is set.
 //!
 //! Invariant: what was given from outside is kept (test: `given_state_wins`).
-//! Not here: buffers. The model has room for every frame; hardware's refusals are replayed by `Model::skip`.
+//! Not here: buffers. The model has room for every frame; hardware's refusals are replayed by
+//! `Model::skip`.
 
 use groove_spec::Verdict;
 

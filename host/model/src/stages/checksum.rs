@@ -1,12 +1,15 @@
 //! checksum: verdicts on the IPv4 header, TCP and UDP checksums.
 //!
-//! Follows: RFC 1071 §1; RFC 791 §3.1 "Header Checksum"; RFC 9293 §3.1 "Checksum"; RFC 768; RFC 8200 §8.1.
-//! These are a NIC's verdicts: the sum covers the IP length, so padding does not change it.
+//! Follows: RFC 1071 §1; RFC 791 §3.1 "Header Checksum"; RFC 9293 §3.1 "Checksum"; RFC 768; RFC
+//! 8200 §8.1. These are a NIC's verdicts: the sum covers the IP length, so padding does not change
+//! it.
 //!
 //! Decisions, the same in hardware:
-//! - Header: IPv4 with all its bytes (options included) visible; else not applicable. IPv6 has none.
-//! - Transport: `l4_kind` is TCP or UDP, the least header (20, 8) is visible, `l3_off + ip_len` is inside the
-//!   frame, and `ip_len` leaves at least that header. Else not applicable. The data offset plays no part.
+//! - Header: IPv4 with all its bytes (options included) visible; else not applicable. IPv6 has
+//!   none.
+//! - Transport: `l4_kind` is TCP or UDP, the least header (20, 8) is visible, `l3_off + ip_len` is
+//!   inside the frame, and `ip_len` leaves at least that header. Else not applicable. The data
+//!   offset plays no part.
 //! - The pseudo-header length is `ip_len` minus the IP header (walked extension headers included).
 //! - UDP with checksum field 0 is absent, also over IPv6 (B23).
 //!

@@ -4,10 +4,10 @@
 //!
 //! Decisions, the same in hardware:
 //! - The station address is compared first: a group address that is the station's own gives `host`.
-//! - Ethertype >= 0x0600 is the protocol, tag protocols included. Below: 0x0001 (Novell raw) if the next two
-//!   bytes are there and are ff ff, else 0x0004 (LLC), also if they are not there.
-//! - `vlan_strip` takes a 0x8100 or 0x88a8 tag out if all 18 bytes up to the inner ethertype are there; the
-//!   frame then reads as if the tag had never been in it.
+//! - Ethertype >= 0x0600 is the protocol, tag protocols included. Below: 0x0001 (Novell raw) if the
+//!   next two bytes are there and are ff ff, else 0x0004 (LLC), also if they are not there.
+//! - `vlan_strip` takes a 0x8100 or 0x88a8 tag out if all 18 bytes up to the inner ethertype are
+//!   there; the frame then reads as if the tag had never been in it.
 //!
 //! Not here: DSA; decoding of SNAP.
 

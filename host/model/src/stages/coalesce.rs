@@ -1,33 +1,37 @@
 //! coalesce: holds TCP sessions and merges what continues them.
 //!
-//!   frame ─► path: bypass ────────────────────────────────────────────► ALONE
-//!                  candidate ─► bucket ─► first session of its flow? ─┬─ no ──► ALONE, or (evict) OPEN
-//!                                                                     ├─ merges ──► APPEND (then CLOSE)
-//!                                                                     └─ not ──► CLOSE, then ALONE or OPEN
+//!   frame ─► path ─► bypass ─────────────────────────────► ALONE
+//!              └──► candidate ─► first session ─┬─ none ───► ALONE, or (evict and) OPEN
+//!                                of its flow    ├─ merges ─► APPEND (then CLOSE)
+//!                                in the bucket  └─ not ────► CLOSE, then ALONE or OPEN
 //!   token ─► tick, or CLOSE of all or of old sessions
 //!
-//! Follows: kernel `dev_gro_receive`, `gro_list_prepare`, `napi_gro_flush`, `tcp_gro_receive` (7.3).
+//! Follows: kernel `dev_gro_receive`, `gro_list_prepare`, `napi_gro_flush`, `tcp_gro_receive`
+//! (7.3).
 //!
 //! Decisions, the same in hardware:
 //! - Bucket: hash & (buckets - 1). Newest session first; a merge does not refresh. 8 x 8 per queue.
-//! - Same flow: equal hash, equal stripped tag (protocol and TCI, or none), and equal bytes where `path` says so:
-//!   MAC header, tags, IP addresses and protocol (IPv6: version, flow label, extension headers too), ports.
-//!   The bytes are compared at the *new* frame's positions. The first such session in list order counts.
-//! - A candidate that merges ends the session if it carried URG, PSH, RST, SYN or FIN (reason flags, before
-//!   short), or if it is shorter than gso_size.
-//! - A candidate that does not merge, or finds no session, is delivered alone if it has no payload (empty), else
-//!   one of those flags (flags), else soft flush; otherwise held. What it met is closed first.
+//! - Same flow: equal hash, equal stripped tag (protocol and TCI, or none), and equal bytes where
+//!   `path` says so: MAC header, tags, IP addresses and protocol (IPv6: version, flow label,
+//!   extension headers too), ports. The bytes are compared at the *new* frame's positions. The
+//!   first such session in list order counts.
+//! - A candidate that merges ends the session if it carried URG, PSH, RST, SYN or FIN (reason
+//!   flags, before short), or if it is shorter than gso_size.
+//! - A candidate that does not merge, or finds no session, is delivered alone if it has no payload
+//!   (empty), else one of those flags (flags), else soft flush; otherwise held. What it met is
+//!   closed first.
 //! - A full bucket closes its oldest (reason evicted) before the newcomer is held.
-//! - Tick: +1, wrapping at 16 bits. A session keeps the tick at which it opened. Flush-old: per bucket from the
-//!   oldest, stops at the first whose tick is the current one. Flush-all: buckets in order, oldest first.
-//! - `strict_order`: before a bypassed frame with `l4_kind` TCP is delivered, the first session (list order) of
-//!   equal hash and tag whose MAC header, tags, addresses, protocol and ports equal the frame's, at the positions
-//!   at which *parse* found them in the frame, is closed. (A frame with IPv4 options has its ports elsewhere:
-//!   it meets no session.)
+//! - Tick: +1, wrapping at 16 bits. A session keeps the tick at which it opened. Flush-old: per
+//!   bucket from the oldest, stops at the first whose tick is the current one. Flush-all: buckets
+//!   in order, oldest first.
+//! - `strict_order`: before a bypassed frame with `l4_kind` TCP is delivered, the first session
+//!   (list order) of equal hash and tag whose MAC header, tags, addresses, protocol and ports equal
+//!   the frame's, at the positions at which *parse* found them in the frame, is closed. (A frame
+//!   with IPv4 options has its ports elsewhere: it meets no session.)
 //!
-//! Invariants: frames in = delivered + held (test: `nothing_is_lost`); a session never outlives a flush-all
-//! (test: `flush_all_empties_the_queue`); depth and limit hold (tests: `ninth_flow_evicts_the_oldest`,
-//! `merges_up_to_65535_bytes`).
+//! Invariants: frames in = delivered + held (test: `nothing_is_lost`); a session never outlives a
+//! flush-all (test: `flush_all_empties_the_queue`); depth and limit hold (tests:
+//! `ninth_flow_evicts_the_oldest`, `merges_up_to_65535_bytes`).
 //! Not here: hardware GRO below, BIG TCP, UDP merging.
 
 pub mod decide;

@@ -10,8 +10,8 @@ use groove_spec::{DropReason, MAX_FRAME_BYTES, MIN_FRAME_BYTES};
 
 use crate::{Config, Frame};
 
-/// Longest frame that passes. The register acts as 9,216 above that; with headers unbounded, as in a kernel
-/// run, there is no such bound.
+/// Longest frame that passes. The register acts as 9,216 above that; with headers unbounded, as in
+/// a kernel run, there is no such bound.
 pub fn max_frame_bytes(config: &Config) -> usize {
     match config.max_header_bytes {
         Some(_) => config.max_frame_bytes.min(MAX_FRAME_BYTES),

@@ -2,23 +2,27 @@
 //!
 //!   MAC ─► up to 3 tags ─► IPv4 (options) or IPv6 (headers 0, 43, 60) ─► TCP or UDP
 //!
-//! Follows: IEEE 802.3 and 802.1Q (0x8100, 0x88a8), RFC 791 §3.1, RFC 8200 §3 and §4, RFC 9293 §3.1, RFC 768.
+//! Follows: IEEE 802.3 and 802.1Q (0x8100, 0x88a8), RFC 791 §3.1, RFC 8200 §3 and §4, RFC 9293
+//! §3.1, RFC 768.
 //!
-//! What is visible: the first `max_header_bytes` (128) received bytes; a stripped tag took 4 of them. A field
-//! behind that, or behind the frame, is not readable. With `trim_pad` the bytes behind the IP length do not
-//! exist, when 20 (IPv4) or 40 (IPv6) <= IP length <= bytes there: headers end there as well.
+//! What is visible: the first `max_header_bytes` (128) received bytes; a stripped tag took 4 of
+//! them. A field behind that, or behind the frame, is not readable. With `trim_pad` the bytes
+//! behind the IP length do not exist, when 20 (IPv4) or 40 (IPv6) <= IP length <= bytes there:
+//! headers end there as well.
 //!
 //! Decisions, the same in hardware:
 //! - A tag counts if its 4 bytes are readable. A fourth tag ends the parse: no IP.
 //! - IPv4: ethertype 0x0800, 20 bytes readable, version 4, IHL >= 5. Else no IP.
-//! - IPv6: ethertype 0x86dd and 40 bytes readable, whatever the version nibble: the kernel dispatches by
-//!   ethertype alone. (Rss gives no hash unless the nibble is 6.)
-//! - Extension headers 0, 43, 60 are walked while wholly readable. Where one is not, or another header comes,
-//!   the walk ends there. Header 44 makes a fragment, also with offset 0 and no more fragments.
-//! - `l4_kind` TCP or UDP: the protocol says so, not a fragment, IPv4 options wholly readable, and the 4 port
-//!   bytes readable. No more than that: a cut header still has ports to hash.
-//! - `hdr_len`: through TCP (20 bytes readable, data offset >= 5, all of it readable) or UDP (8 bytes readable);
-//!   else through IP (IPv4 options or walked extension headers included) if readable; else MAC and tags.
+//! - IPv6: ethertype 0x86dd and 40 bytes readable, whatever the version nibble: the kernel
+//!   dispatches by ethertype alone. (Rss gives no hash unless the nibble is 6.)
+//! - Extension headers 0, 43, 60 are walked while wholly readable. Where one is not, or another
+//!   header comes, the walk ends there. Header 44 makes a fragment, also with offset 0 and no more
+//!   fragments.
+//! - `l4_kind` TCP or UDP: the protocol says so, not a fragment, IPv4 options wholly readable, and
+//!   the 4 port bytes readable. No more than that: a cut header still has ports to hash.
+//! - `hdr_len`: through TCP (20 bytes readable, data offset >= 5, all of it readable) or UDP (8
+//!   bytes readable); else through IP (IPv4 options or walked extension headers included) if
+//!   readable; else MAC and tags.
 //!
 //! Invariant: no offset leaves the visible bytes (test: `every_prefix_of_a_frame_parses`).
 //! Not here: inner headers. A tunnel or PPPoE is opaque to parse; `coalesce` walks those.
@@ -102,7 +106,8 @@ pub fn run(frame: &[u8], visible: usize, tags_max: usize, trim_pad: bool) -> Par
     parsed
 }
 
-/// IEEE 802.1Q §9.6: a tag is TPID and TCI in front of the ethertype. Gives the ethertype behind the tags.
+/// IEEE 802.1Q §9.6: a tag is TPID and TCI in front of the ethertype. Gives the ethertype behind
+/// the tags.
 fn skip_tags(head: &[u8], tags_max: usize, parsed: &mut Parsed) -> Option<u16> {
     parsed.l3_off = 14;
     let mut ethertype = u16_at(head, 12)?;
@@ -146,7 +151,8 @@ fn ipv4(head: &[u8], frame_bytes: usize, trim_pad: bool, parsed: &mut Parsed) {
     }
 }
 
-/// RFC 8200 §3 and §4.1; the header kinds walked are those of the kernel's `ipv6_gro_pull_exthdrs` (7.3).
+/// RFC 8200 §3 and §4.1; the header kinds walked are those of the kernel's `ipv6_gro_pull_exthdrs`
+/// (7.3).
 fn ipv6(head: &[u8], frame_bytes: usize, trim_pad: bool, parsed: &mut Parsed) {
     let Some(ip) = head.get(parsed.l3_off..parsed.l3_off + 40) else { return };
     parsed.l3_kind = L3Kind::Ipv6;
@@ -196,8 +202,8 @@ fn transport(head: &[u8], protocol: u8, parsed: &mut Parsed) {
     parsed.hdr_len = parsed.l4_off + header_bytes.unwrap_or(0);
 }
 
-/// Length of the TCP header at `at`, options included; `None` if its data offset is below 5 or it is not
-/// readable to its end. The length is the high nibble alone (B36).
+/// Length of the TCP header at `at`, options included; `None` if its data offset is below 5 or it
+/// is not readable to its end. The length is the high nibble alone (B36).
 pub fn tcp_header_bytes(head: &[u8], at: usize) -> Option<usize> {
     let bytes = usize::from(head.get(at..at + 20)?[12] >> 4) * 4;
     (bytes >= 20 && at + bytes <= head.len()).then_some(bytes)

@@ -1,17 +1,19 @@
 //! rss: hashes the addresses and ports and picks a queue.
 //!
-//! Follows: Microsoft "RSS hashing functions" and its verification suite; kernel `Documentation/networking/
-//! scaling.rst` (7.3) for the symmetric orders.
+//! Follows: Microsoft "RSS hashing functions" and its verification suite; kernel
+//! `Documentation/networking/ scaling.rst` (7.3) for the symmetric orders.
 //!
 //! Decisions, the same in hardware:
-//! - TCP and UDP with their own type enabled: addresses and ports. Else, with the type of the IP version enabled:
-//!   addresses. Else no hash: 0. So fragments and other protocols hash on addresses (B39).
+//! - TCP and UDP with their own type enabled: addresses and ports. Else, with the type of the IP
+//!   version enabled: addresses. Else no hash: 0. So fragments and other protocols hash on
+//!   addresses (B39).
 //! - IPv6 whose version nibble is not 6 gets no hash.
 //! - Tags are not part of the input (B43); ports lie behind IPv4 options and walked IPv6 headers.
-//! - A hash goes by the indirection table, no hash to the default queue (B42); a queue that does not exist is 0.
+//! - A hash goes by the indirection table, no hash to the default queue (B42); a queue that does
+//!   not exist is 0.
 //!
-//! Invariants: the published vectors (test: `hash_equals_the_verification_suite`); symmetric orders give both
-//! directions one hash (test: `symmetric_orders_hash_both_directions_alike`).
+//! Invariants: the published vectors (test: `hash_equals_the_verification_suite`); symmetric orders
+//! give both directions one hash (test: `symmetric_orders_hash_both_directions_alike`).
 
 use groove_spec::{HashType, SymmetricMode};
 

@@ -1,25 +1,27 @@
 //! The merge decision: may this candidate join this held session of its flow?
 //!
-//! Follows: kernel `tcp_gro_receive`, `inet_gro_flush`, `ipv6_gro_flush`, `gro_receive_network_flush` and the
-//! refusals of `skb_gro_receive`, 6.12, 6.18 and 7.3. RFC 9293 §3.1, RFC 3168 §6.1.2 (CWR), RFC 6864 §4.1 (id).
+//! Follows: kernel `tcp_gro_receive`, `inet_gro_flush`, `ipv6_gro_flush`,
+//! `gro_receive_network_flush` and the refusals of `skb_gro_receive`, 6.12, 6.18 and 7.3. RFC 9293
+//! §3.1, RFC 3168 §6.1.2 (CWR), RFC 6864 §4.1 (id).
 //!
-//! The first reason that holds, in this order, is the session's end reason: cwr, flags-differ, ack-differ,
-//! options-differ, network-differ, ip-id, empty, larger, sequence, soft-flush, limit.
+//! The first reason that holds, in this order, is the session's end reason: cwr, flags-differ,
+//! ack-differ, options-differ, network-differ, ip-id, empty, larger, sequence, soft-flush, limit.
 //!
 //! | profile | CWR | fixed id with DF=0 | outer id of a tunnel |
 //! |---|---|---|---|
-//! | 6.12 | new one with CWR never merges; the bit is not compared | no | DF=1: ignored; DF=0: must increment |
-//! | 6.18 | new one with CWR never merges; the bit is compared | yes | as the inner one |
+//! | 6.12 | new one with CWR never merges; not compared | no | DF=1: ignored; DF=0: increments |
+//! | 6.18 | new one with CWR never merges; compared | yes | as the inner one |
 //! | 7.3 | compared like any other flag | yes | as the inner one |
 //!
 //! Decisions:
-//! - Compared word: TCP bytes 12 to 15 (data offset, reserved bits, flags, window) without FIN and PSH. Not
-//!   compared: urgent pointer, checksums, IP lengths.
-//! - Identification: distance to the *first* frame's. With one segment held and distance 0 the header becomes
-//!   fixed. Then the distance must be 0 if fixed, else the number of segments held.
-//! - An IP header goes by its version nibble, as in the kernel: under 0x86dd with a nibble other than 6 the IPv4
-//!   rules read TOS (byte 1), TTL (byte 8), DF (byte 6, bit 6) and identification (bytes 4 and 5: the payload
-//!   length) from those positions. So do hold and merge such frames on hardware: IPv4 fields by position.
+//! - Compared word: TCP bytes 12 to 15 (data offset, reserved bits, flags, window) without FIN and
+//!   PSH. Not compared: urgent pointer, checksums, IP lengths.
+//! - Identification: distance to the *first* frame's. With one segment held and distance 0 the
+//!   header becomes fixed. Then the distance must be 0 if fixed, else the number of segments held.
+//! - An IP header goes by its version nibble, as in the kernel: under 0x86dd with a nibble other
+//!   than 6 the IPv4 rules read TOS (byte 1), TTL (byte 8), DF (byte 6, bit 6) and identification
+//!   (bytes 4 and 5: the payload length) from those positions. So do hold and merge such frames on
+//!   hardware: IPv4 fields by position.
 //!
 //! Invariant: total on any two frames (test: `decides_on_any_two_headers`).
 
@@ -52,7 +54,8 @@ pub struct Held<'a> {
     pub fixed: u8,
 }
 
-/// `Ok`: it merges, and these are the `FIXED` bits from now on. `Err`: the session ends for this reason.
+/// `Ok`: it merges, and these are the `FIXED` bits from now on. `Err`: the session ends for this
+/// reason.
 pub fn decide(
     profile: Profile,
     held: &Held,

@@ -1,14 +1,19 @@
 //! The merged header: what a session of more than one frame looks like when it is delivered.
 //!
-//! Follows: kernel `inet_gro_complete`, `ipv6_gro_complete`, `tcp4_gro_complete`, `tcp6_gro_complete`,
-//! `tcp_gro_complete`, `ipip_gro_complete`, `gre_gro_complete`, `pppoe_gro_complete` (7.3); RFC 1624 §3.
+//! Follows: kernel `inet_gro_complete`, `ipv6_gro_complete`, `tcp4_gro_complete`,
+//! `tcp6_gro_complete`, `tcp_gro_complete`, `ipip_gro_complete`, `gre_gro_complete`,
+//! `pppoe_gro_complete` (7.3); RFC 1624 §3.
 //!
-//! - IPv4 total length (0 above 65,535) and header checksum, updated step by step as `csum_replace2` does.
-//! - IPv6 payload length (0 above 65,535); PPPoE length. Of every header on the way, outer and inner.
-//! - FIN and PSH are OR-ed while merging; all else is the first frame's. A GRE checksum stays as it was: stale.
-//! - TCP checksum: folded, not inverted sum of addresses, 6 and TCP length (header and payload). State partial.
-//! - GSO type: TCPV4 or TCPV6 of the innermost header; fixed-id bits only with TCPV4; ECN (6.12) or ACCECN if
-//!   the first segment has CWR.
+//! - IPv4 total length (0 above 65,535) and header checksum, updated step by step as
+//!   `csum_replace2` does.
+//! - IPv6 payload length (0 above 65,535); PPPoE length. Of every header on the way, outer and
+//!   inner.
+//! - FIN and PSH are OR-ed while merging; all else is the first frame's. A GRE checksum stays as it
+//!   was: stale.
+//! - TCP checksum: folded, not inverted sum of addresses, 6 and TCP length (header and payload).
+//!   State partial.
+//! - GSO type: TCPV4 or TCPV6 of the innermost header; fixed-id bits only with TCPV4; ECN (6.12) or
+//!   ACCECN if the first segment has CWR.
 
 use groove_spec::stages::coalesce::{
     GSO_ACCECN, GSO_ECN, GSO_FIXEDID, GSO_FIXEDID_INNER, GSO_TCPV4,

@@ -1,22 +1,28 @@
 //! The way of a frame through the kernel's receive handlers: candidate for a merge, or bypass.
 //!
-//!   ethertype ─► [tag]* ─► [PPPoE] ─► IPv4 or IPv6 ─► [one tunnel ─► IPv4 or IPv6] ─► TCP ─► candidate
+//!   ethertype ─► [tag]* ─► [PPPoE] ─► IPv4, IPv6 ─► [one tunnel ─► IPv4, IPv6] ─► TCP: candidate
 //!
-//! Follows: kernel 7.3 `inet_gro_receive`, `ipv6_gro_receive`, `vlan_gro_receive`, `eth_gro_receive`,
-//! `pppoe_gro_receive`, `gre_gro_receive`, `ipip_gro_receive`, `tcp4_gro_receive`, `udp4_gro_receive`.
+//! Follows: kernel 7.3 `inet_gro_receive`, `ipv6_gro_receive`, `vlan_gro_receive`,
+//! `eth_gro_receive`, `pppoe_gro_receive`, `gre_gro_receive`, `ipip_gro_receive`,
+//! `tcp4_gro_receive`, `udp4_gro_receive`.
 //!
-//! With tunnels and PPPoE off this says, in the terms of the frame metadata, what hardware computes:
-//! - reaches transport = (no in-band tag or `vlan_gro`) and l3_kind is not none and l4_kind is not none and the
-//!   least transport header (20, 8) is visible and, with IPv4: IHL is 5 and the header verdict is good.
-//! - if it does, and is not soft-flushed: entered as verified => stays so and passes; transport verdict good or
-//!   absent => becomes verified, level 0, and passes; else (bad) does not pass. Soft-flushed: passes unverified.
-//! - candidate = passes and l4_kind is TCP and the whole TCP header is visible with data offset >= 5.
+//! With tunnels and PPPoE off this says, in the terms of the frame metadata, what hardware
+//! computes:
+//! - reaches transport = (no in-band tag or `vlan_gro`) and l3_kind is not none and l4_kind is not
+//!   none and the least transport header (20, 8) is visible and, with IPv4: IHL is 5 and the header
+//!   verdict is good.
+//! - if it does, and is not soft-flushed: entered as verified => stays so and passes; transport
+//!   verdict good or absent => becomes verified, level 0, and passes; else (bad) does not pass.
+//!   Soft-flushed: passes unverified.
+//! - candidate = passes and l4_kind is TCP and the whole TCP header is visible with data offset >=
+//!   5.
 //!
-//! A bypass never touches what is held: it overtakes. A wrong least header is not summed (the kernel sums even
-//! a cut one, which is right only by chance).
+//! A bypass never touches what is held: it overtakes. A wrong least header is not summed (the
+//! kernel sums even a cut one, which is right only by chance).
 //!
-//! Invariants: the description above is what the walk does (test: `plain_frames_follow_from_the_metadata`);
-//! fields behind the visible bytes bypass (test: `every_prefix_of_a_frame_is_walked`).
+//! Invariants: the description above is what the walk does (test:
+//! `plain_frames_follow_from_the_metadata`); fields behind the visible bytes bypass (test:
+//! `every_prefix_of_a_frame_is_walked`).
 
 use groove_spec::stages::coalesce::{GSO_GRE, GSO_IPXIP4, GSO_IPXIP6, GSO_TCPV4, GSO_TCPV6};
 
@@ -79,8 +85,8 @@ struct Walk<'a> {
     found: Candidate,
 }
 
-/// Walks the frame, of which the first `visible` bytes may hold headers. Gives the candidate, or `None` for a
-/// bypass, and the checksum state that the frame leaves with.
+/// Walks the frame, of which the first `visible` bytes may hold headers. Gives the candidate, or
+/// `None` for a bypass, and the checksum state that the frame leaves with.
 pub fn run(config: &Config, frame: &[u8], visible: usize, csum: Csum) -> (Option<Candidate>, Csum) {
     let found = Candidate {
         identity: vec![0xff; 14],
@@ -150,7 +156,8 @@ impl Walk<'_> {
         self.ethertype(inner)
     }
 
-    /// RFC 2516 §4 and `pppoe_gro_receive` (7.3): version and type 1, code 0, a length that ends with the frame.
+    /// RFC 2516 §4 and `pppoe_gro_receive` (7.3): version and type 1, code 0, a length that ends
+    /// with the frame.
     fn pppoe(&mut self) -> Option<()> {
         let header = self.bytes(8)?;
         let rest = self.frame.len() - self.at - 6;
@@ -168,7 +175,8 @@ impl Walk<'_> {
         self.ethertype(ethertype)
     }
 
-    /// `inet_gro_receive` (7.3). TTL, TOS, DF and identification are no part of the flow's identity.
+    /// `inet_gro_receive` (7.3). TTL, TOS, DF and identification are no part of the flow's
+    /// identity.
     fn ipv4(&mut self) -> Option<()> {
         let header = self.bytes(20)?;
         let protocol = header[9];
@@ -188,8 +196,9 @@ impl Walk<'_> {
         self.transport(protocol, GSO_IPXIP4)
     }
 
-    /// `ipv6_gro_receive` (7.3). The version nibble is not checked: it is part of the flow's identity, as are flow
-    /// label, addresses, first next header and every byte of the walked extension headers.
+    /// `ipv6_gro_receive` (7.3). The version nibble is not checked: it is part of the flow's
+    /// identity, as are flow label, addresses, first next header and every byte of the walked
+    /// extension headers.
     fn ipv6(&mut self) -> Option<()> {
         let header = self.bytes(40)?;
         let first = header[6];
@@ -238,7 +247,8 @@ impl Walk<'_> {
         }
     }
 
-    /// One level of encapsulation (`encap_mark`, 7.3); the GSO type goes by the version of the outer header.
+    /// One level of encapsulation (`encap_mark`, 7.3); the GSO type goes by the version of the
+    /// outer header.
     fn encapsulate(&mut self, gso_type: u16) -> Option<()> {
         if self.found.encapsulation {
             return None;
@@ -248,8 +258,9 @@ impl Walk<'_> {
         Some(())
     }
 
-    /// RFC 2784 §2, RFC 2890 §2 and `gre_gro_receive` (7.3): version 0, at most checksum and key. The key is
-    /// compared where it lies without a checksum: with both, the kernel compares checksum and reserved word.
+    /// RFC 2784 §2, RFC 2890 §2 and `gre_gro_receive` (7.3): version 0, at most checksum and key.
+    /// The key is compared where it lies without a checksum: with both, the kernel compares
+    /// checksum and reserved word.
     fn gre(&mut self) -> Option<()> {
         self.encapsulate(GSO_GRE)?;
         let header = self.bytes(4)?;
@@ -301,9 +312,9 @@ impl Walk<'_> {
         Some(())
     }
 
-    /// `skb_gro_checksum_validate` (7.3). Needed unless a transmit-side state covers this position, or a verified
-    /// level is left; the pseudo-header has the bytes that are there, not the IP length. `pseudo` is 0 for GRE,
-    /// else addresses and protocol.
+    /// `skb_gro_checksum_validate` (7.3). Needed unless a transmit-side state covers this position,
+    /// or a verified level is left; the pseudo-header has the bytes that are there, not the IP
+    /// length. `pseudo` is 0 for GRE, else addresses and protocol.
     fn verify(&mut self, pseudo: u64, accepted: bool) -> bool {
         let rest = &self.frame[self.at..];
         let length = if pseudo == 0 { 0 } else { rest.len() as u64 };
