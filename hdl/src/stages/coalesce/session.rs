@@ -46,6 +46,8 @@ pub struct Session {
 pub struct SessionUpdate {
     /// The frame.
     pub meta: Signal<In, FrameMeta>,
+    /// Its identification, by position.
+    pub ip_id: Signal<In, Bits<16>>,
     /// Current tick of its queue.
     pub tick: Signal<In, Bits<16>>,
     /// The session that it may join.
@@ -78,6 +80,7 @@ impl Default for SessionUpdate {
     fn default() -> Self {
         Self {
             meta: Default::default(),
+            ip_id: Default::default(),
             tick: Default::default(),
             session: Default::default(),
             fixed_id: Default::default(),
@@ -126,7 +129,7 @@ impl Logic for SessionUpdate {
         // Neither FIN nor PSH opens a session.
         self.first.next.fin = false;
         self.first.next.psh = false;
-        self.first.next.ip_id = self.meta.val().ip_id;
+        self.first.next.ip_id = self.ip_id.val();
         self.first.next.tcp_flags = self.flags.val();
         self.first.next.hash = self.meta.val().hash;
         self.first.next.hash_type = self.meta.val().hash_type;
