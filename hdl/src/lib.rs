@@ -20,6 +20,7 @@ pub mod blocks {
     pub mod fifo;
     pub mod fixup;
     pub mod frame_fifo;
+    pub mod head_path;
     pub mod keep;
     pub mod meta;
     pub mod op;
