@@ -3,13 +3,17 @@
 //! Only `main.rs` and `commands/` print and choose exit codes; everything else returns values and errors.
 
 pub mod capture;
+pub mod cli;
+pub mod commands;
 pub mod compare;
+pub mod doctor;
 pub mod engine;
 pub mod exit;
 mod failure;
 pub mod golden;
 pub mod settings;
 pub mod sim;
+pub mod spec;
 pub mod synth;
 
 pub use failure::Failure;

@@ -1,5 +1,7 @@
 //! `--set OPTION=VALUE`: names of options and fields, as in the register table, to a configuration.
 
+use std::fmt;
+
 use groove_model::Config;
 use groove_spec::{HASH_KEY_BYTES, MAX_FRAME_BYTES, MAX_HEADER_BYTES, OptionBit, SymmetricMode};
 
@@ -87,6 +89,28 @@ impl Setting {
     }
 }
 
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hex = |bytes: &[u8], separator: &str| {
+            let digits: Vec<String> = bytes.iter().map(|b| format!("{b:02x}")).collect();
+            digits.join(separator)
+        };
+        match self {
+            Self::Option(option, on) => {
+                write!(f, "{}={}", option.name(), if *on { "on" } else { "off" })
+            }
+            Self::MaxFrameBytes(n) => write!(f, "max_frame_bytes={n}"),
+            Self::MaxHeader(None) => write!(f, "max_header=none"),
+            Self::MaxHeader(Some(n)) => write!(f, "max_header={n}"),
+            Self::HashTypes(n) => write!(f, "hash_types=0x{n:02x}"),
+            Self::HashKey(key) => write!(f, "hash_key={}", hex(key, "")),
+            Self::Symmetric(mode) => write!(f, "symmetric={}", mode.name()),
+            Self::DefaultQueue(queue) => write!(f, "default_queue={queue}"),
+            Self::Station(address) => write!(f, "station={}", hex(address, ":")),
+        }
+    }
+}
+
 /// Names of all settings.
 pub fn names() -> String {
     let others = OTHERS.iter().map(|(name, _)| *name);
@@ -142,6 +166,25 @@ mod tests {
         for option in OptionBit::ALL {
             let on = Setting::parse(&format!("{}=on", option.name()));
             assert_eq!(on, Ok(Setting::Option(*option, true)));
+        }
+    }
+
+    #[test]
+    fn a_setting_reads_what_it_writes() {
+        let key = format!("hash_key={}", "0f".repeat(40));
+        for text in [
+            "rxcsum=off",
+            "vlan_gro=on",
+            "max_frame_bytes=1518",
+            "max_header=none",
+            "max_header=64",
+            "hash_types=0x7e",
+            "symmetric=or-xor",
+            "default_queue=3",
+            "station=02:00:00:00:00:ff",
+            &key,
+        ] {
+            assert_eq!(Setting::parse(text).map(|setting| setting.to_string()), Ok(text.to_owned()));
         }
     }
 

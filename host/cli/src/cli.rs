@@ -1,0 +1,220 @@
+//! The command line: what can be typed, its help, and its bounds.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use groove_spec::{Profile, QUEUES_MAX};
+
+use crate::settings::{self, Setting};
+use crate::sim::{CutRule, Pace, Setup};
+use crate::{engine, exit};
+
+/// Receive offloads of a NIC, designed and proven together with their driver.
+///
+/// Runs captures through the receive pipeline - the software model, the RustHDL hardware under
+/// Verilator, or both held against each other - and checks it against what Linux kernels delivered.
+#[derive(Debug, Parser)]
+#[command(name = "groove", version, after_help = exit::table(), max_term_width = 100)]
+#[command(disable_help_subcommand = true, arg_required_else_help = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a capture through the receive pipeline
+    Sim(SimArgs),
+    /// Show, write or check everything that is generated from the one table
+    Spec(SpecArgs),
+    /// Show which tools are installed, which are missing and how to get them
+    Doctor(DoctorArgs),
+}
+
+/// Which engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum EngineChoice {
+    /// The software model
+    Model,
+    /// The hardware under Verilator
+    Rtl,
+    /// Both, held against each other
+    Both,
+}
+
+/// What to do with frames that the snap length cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CutChoice {
+    /// Skip and count them: they are not what was on the wire
+    Skip,
+    /// Run the bytes that are there, and count them
+    Run,
+}
+
+/// Arguments of `groove sim`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = settings::help())]
+#[command(group = ArgGroup::new("pace").args(["batch", "ticks"]))]
+pub struct SimArgs {
+    /// Capture to read: pcap or pcapng, Ethernet; - is standard input
+    #[arg(value_name = "CAPTURE")]
+    pub capture: PathBuf,
+
+    /// Engine that runs the frames
+    #[arg(long, value_enum, default_value = "both")]
+    pub engine: EngineChoice,
+
+    /// Merge rules of which kernel
+    #[arg(long, value_name = "P", default_value = Profile::Linux73.name())]
+    #[arg(value_parser = profile_parser())]
+    pub profile: Profile,
+
+    /// Set an option of the hardware; may be repeated (options below)
+    #[arg(long = "set", value_name = "OPTION=VALUE", value_parser = Setting::parse)]
+    pub settings: Vec<Setting>,
+
+    /// Bus width of the hardware in bits
+    #[arg(long, value_name = "N", default_value = "512", value_parser = width_parser())]
+    pub width: usize,
+
+    /// Receive queues, 1 to 32; the indirection table is spread over them
+    #[arg(long, value_name = "N", default_value_t = QUEUES_MAX as u8)]
+    #[arg(value_parser = clap::value_parser!(u8).range(1..=QUEUES_MAX as i64))]
+    pub queues: u8,
+
+    /// Frames of one queue that end that queue's poll, which flushes it [default: 64]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub batch: Option<u32>,
+
+    /// Age sessions by the capture's own time, in intervals of so many microseconds, instead
+    #[arg(long, value_name = "MICROSECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub ticks: Option<u64>,
+
+    /// Share of cycles, in percent, in which a port of the hardware is made to wait
+    #[arg(long, value_name = "PERCENT", default_value_t = 0)]
+    #[arg(value_parser = clap::value_parser!(u8).range(0..=90))]
+    pub stall: u8,
+
+    /// Seed of the stalls
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+
+    /// Report as JSON, to FILE, or to standard output with the table on standard error
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "-")]
+    pub json: Option<PathBuf>,
+
+    /// Write the deliveries as a capture
+    #[arg(long, value_name = "FILE.pcapng")]
+    pub out: Option<PathBuf>,
+
+    /// Write the hardware's waveform
+    #[arg(long, value_name = "FILE.fst")]
+    pub wave: Option<PathBuf>,
+
+    /// Read at most so many records
+    #[arg(long, value_name = "N")]
+    pub limit: Option<u64>,
+
+    /// What to do with frames that the snap length cut
+    #[arg(long, value_enum, default_value = "skip")]
+    pub cut: CutChoice,
+}
+
+impl SimArgs {
+    /// What the run is to do.
+    pub fn setup(&self) -> Setup {
+        let mut config = engine::Config {
+            profile: self.profile,
+            rss: groove_model::RssConfig::spread(self.queues),
+            queues: self.queues,
+            ..engine::Config::default()
+        };
+        for setting in &self.settings {
+            setting.apply(&mut config);
+        }
+        let pace = match self.ticks {
+            Some(microseconds) => Pace::Ticks(Duration::from_micros(microseconds)),
+            None => Pace::Batch(self.batch.unwrap_or(64)),
+        };
+        let cut = match self.cut {
+            CutChoice::Skip => CutRule::Skip,
+            CutChoice::Run => CutRule::Run,
+        };
+        Setup { config, pace, cut, limit: self.limit }
+    }
+}
+
+/// Arguments of `groove spec`.
+#[derive(Debug, Args)]
+pub struct SpecArgs {
+    /// What to do with the table.
+    #[command(subcommand)]
+    pub action: SpecAction,
+}
+
+/// What to do with the table.
+#[derive(Debug, Subcommand)]
+pub enum SpecAction {
+    /// Show registers, record layouts and coded names
+    Show {
+        /// For machines
+        #[arg(long)]
+        json: bool,
+    },
+    /// Fill the fenced tables of the docs
+    Write {
+        /// Directory with the docs
+        #[arg(long, value_name = "DIR", default_value = "docs")]
+        docs: PathBuf,
+    },
+    /// Check that the fenced tables of the docs are those of this table (exit code 4 if not)
+    Check {
+        /// Directory with the docs
+        #[arg(long, value_name = "DIR", default_value = "docs")]
+        docs: PathBuf,
+    },
+}
+
+/// Arguments of `groove doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// For machines
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn profile_parser() -> impl TypedValueParser<Value = Profile> {
+    PossibleValuesParser::new(Profile::NAMES)
+        .map(|name| Profile::from_name(&name).unwrap_or(Profile::Linux73))
+}
+
+/// Bus widths as an argument.
+pub fn width_parser() -> impl TypedValueParser<Value = usize> {
+    PossibleValuesParser::new(["64", "128", "256", "512"]).map(|text| text.parse().unwrap_or(512))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn widths_are_those_of_the_table() {
+        for width in groove_spec::WIDTHS {
+            let text = width.to_string();
+            let args = Cli::try_parse_from(["groove", "sim", "x", "--width", &text]);
+            let Command::Sim(sim) = args.unwrap().command else { panic!("not sim") };
+            assert_eq!(sim.width, width);
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! The commands: the only place that prints, besides `main`.
+
+mod doctor;
+mod output;
+mod sim;
+mod spec;
+
+use crate::Failure;
+use crate::cli::{Cli, Command};
+
+/// Runs a command.
+pub fn run(cli: &Cli) -> Result<(), Failure> {
+    match &cli.command {
+        Command::Sim(args) => sim::run(args),
+        Command::Spec(args) => spec::run(&args.action),
+        Command::Doctor(args) => doctor::run(args),
+    }
+}

@@ -1,0 +1,248 @@
+//! `groove sim`: arguments to engines, report to table and JSON, difference to a capture and a command that
+//! repeats it.
+
+use std::fs;
+use std::io::IsTerminal;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::output;
+use crate::capture::{self, Reader, Writer};
+use crate::cli::{CutChoice, EngineChoice, SimArgs};
+use crate::engine::{EngineError, ModelEngine};
+use crate::sim::{self, Engines, MismatchReport, Outcome, SimError};
+use crate::{Failure, exit};
+
+/// Where the frames of a difference go.
+const MISMATCH_FILE: &str = "groove-mismatch.pcapng";
+/// Runs shorter than this get no progress bar.
+const PROGRESS_AFTER: Duration = Duration::from_millis(500);
+/// Frames between two looks at the clock.
+const PROGRESS_EVERY: u32 = 256;
+
+/// Runs the command.
+pub fn run(args: &SimArgs) -> Result<(), Failure> {
+    check(args)?;
+    let setup = args.setup();
+    let mut reader = Reader::open(&args.capture).map_err(|e| capture_failure(&e))?;
+    let engines = engines(args, &setup)?;
+    let mut out = match &args.out {
+        Some(path) => Some(Writer::create(path).map_err(|e| capture_failure(&e))?),
+        None => None,
+    };
+    let mut progress = Progress::new(reader.total_bytes());
+    let outcome =
+        sim::run(&mut reader, engines, &setup, out.as_mut(), &mut |at| progress.at(at));
+    progress.finish();
+    let outcome = outcome.map_err(|e| sim_failure(&e))?;
+    if let Some(out) = out {
+        out.finish().map_err(|e| capture_failure(&e))?;
+    }
+    print(args, &outcome)?;
+    if let Some(mismatch) = &outcome.mismatch {
+        return Err(mismatch_failure(args, mismatch, outcome.report.records));
+    }
+    if let Some(damage) = &outcome.damage {
+        return Err(capture_failure(damage));
+    }
+    let report = &outcome.report;
+    if report.frames == 0 && report.skipped.cut > 0 {
+        let message = format!("capture {}: every frame is cut by the snap length", report.capture);
+        return Err(Failure::usage(message)
+            .help("record whole frames with `tcpdump --snapshot-length 0`, or run what is there with --cut run"));
+    }
+    if report.frames == 0 && args.limit != Some(0) {
+        let message = format!("capture {} holds no frame", report.capture);
+        return Err(Failure::usage(message).help("record again while there is traffic"));
+    }
+    Ok(())
+}
+
+/// What clap cannot know.
+fn check(args: &SimArgs) -> Result<(), Failure> {
+    if args.wave.is_some() && args.engine == EngineChoice::Model {
+        return Err(Failure::usage("--wave: the model has no signals to record")
+            .help("use --engine rtl or --engine both"));
+    }
+    let lifted = args.setup().config.max_header_bytes.is_none();
+    if lifted && args.engine != EngineChoice::Model {
+        return Err(Failure::usage("--set max_header=none: the hardware's headers are bounded")
+            .help("use --engine model"));
+    }
+    Ok(())
+}
+
+fn engines(args: &SimArgs, setup: &sim::Setup) -> Result<Engines, Failure> {
+    let model = || ModelEngine::new(setup.config.clone()).map_err(|e| engine_failure(&e));
+    match args.engine {
+        EngineChoice::Model => Ok(Engines::One(Box::new(model()?))),
+        EngineChoice::Rtl | EngineChoice::Both => {
+            Err(Failure::usage("--engine: the hardware is not wired yet").help("--engine model"))
+        }
+    }
+}
+
+/// Table and JSON, each to where it belongs.
+fn print(args: &SimArgs, outcome: &Outcome) -> Result<(), Failure> {
+    let table = sim::table(&outcome.report);
+    let Some(path) = &args.json else { return output::data(&table) };
+    let mut json = serde_json::to_string_pretty(&outcome.report)
+        .map_err(|e| Failure::fault(format!("report as JSON: {e}")))?;
+    json.push('\n');
+    if path.as_os_str() == "-" {
+        output::talk(&table)?;
+        return output::data(&json);
+    }
+    fs::write(path, json).map_err(|e| {
+        let message = format!("failed to write {}", path.display());
+        Failure::caused(exit::USAGE, message, &e)
+            .help("check that the directory exists, is writable and has room")
+    })?;
+    output::data(&table)
+}
+
+fn capture_failure(error: &capture::Error) -> Failure {
+    Failure::of(exit::USAGE, error).help(error.help())
+}
+
+fn engine_failure(error: &EngineError) -> Failure {
+    Failure::of(exit::USAGE, error)
+}
+
+fn sim_failure(error: &SimError) -> Failure {
+    match error {
+        SimError::Output(error) => capture_failure(error),
+        SimError::Config(_) => Failure::of(exit::USAGE, error),
+        SimError::Engine { .. } | SimError::Conservation(_) => {
+            Failure::of(exit::FAULT, error).help("this is a fault of Groove: please report it")
+        }
+    }
+}
+
+/// The first difference as a failure; its frames go to a capture beside it.
+fn mismatch_failure(args: &SimArgs, mismatch: &MismatchReport, records: u64) -> Failure {
+    let mut lines = mismatch.lines.iter();
+    let first = lines.next().map_or("", String::as_str);
+    let mut failure = Failure::new(exit::MISMATCH, format!("the engines differ: {first}"));
+    failure.causes = lines.cloned().collect();
+    let mut help = format!("repeat it: {}", repeat(args, records));
+    if let Ok(()) = write_kept(mismatch, Path::new(MISMATCH_FILE)) {
+        help += &format!("\nhelp: frames of the queue up to there: {MISMATCH_FILE}");
+    }
+    failure.help(help)
+}
+
+fn write_kept(mismatch: &MismatchReport, path: &Path) -> Result<(), capture::Error> {
+    let mut writer = Writer::create(path)?;
+    for kept in &mismatch.kept {
+        writer.frame(kept.time, &kept.bytes, &format!("frame {}", kept.frame))?;
+    }
+    writer.finish()
+}
+
+/// The command line that gives the same result with the fewest records.
+fn repeat(args: &SimArgs, records: u64) -> String {
+    let mut words = vec!["groove".to_owned(), "sim".to_owned(), quote(&args.capture)];
+    let mut add = |flag: &str, value: String| words.push(format!("--{flag} {value}"));
+    let engine = match args.engine {
+        EngineChoice::Model => "model",
+        EngineChoice::Rtl => "rtl",
+        EngineChoice::Both => "both",
+    };
+    add("engine", engine.to_owned());
+    add("profile", args.profile.name().to_owned());
+    for setting in &args.settings {
+        add("set", setting.to_string());
+    }
+    add("width", args.width.to_string());
+    add("queues", args.queues.to_string());
+    match args.ticks {
+        Some(ticks) => add("ticks", ticks.to_string()),
+        None => add("batch", args.batch.unwrap_or(64).to_string()),
+    }
+    add("stall", args.stall.to_string());
+    add("seed", args.seed.to_string());
+    if args.cut == CutChoice::Run {
+        add("cut", "run".to_owned());
+    }
+    add("limit", records.to_string());
+    words.join(" ")
+}
+
+/// A path as a shell takes it.
+fn quote(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@".contains(c);
+    match text.chars().all(plain) {
+        true => text,
+        false => format!("'{}'", text.replace('\'', "'\\''")),
+    }
+}
+
+/// A bar on standard error, for runs that take a while and only for people.
+struct Progress {
+    total_bytes: Option<u64>,
+    start: Instant,
+    calls: u32,
+    bar: Option<ProgressBar>,
+    terminal: bool,
+}
+
+impl Progress {
+    fn new(total_bytes: Option<u64>) -> Self {
+        let terminal = std::io::stderr().is_terminal();
+        Self { total_bytes, start: Instant::now(), calls: 0, bar: None, terminal }
+    }
+
+    fn at(&mut self, position: u64) {
+        self.calls = self.calls.wrapping_add(1);
+        if !self.terminal || !self.calls.is_multiple_of(PROGRESS_EVERY) {
+            return;
+        }
+        if self.bar.is_none() && self.start.elapsed() >= PROGRESS_AFTER {
+            let bar = ProgressBar::with_draw_target(self.total_bytes, ProgressDrawTarget::stderr());
+            let style = ProgressStyle::with_template(
+                "{bar:40} {bytes} of {total_bytes}, {elapsed} ({eta} to go)",
+            );
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            self.bar = Some(bar);
+        }
+        if let Some(bar) = &self.bar {
+            bar.set_position(position);
+        }
+    }
+
+    fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::{Cli, Command};
+    use clap::Parser;
+
+    #[test]
+    fn the_repeating_command_means_the_same() {
+        let line = "groove sim it's.pcap --engine both --set rxcsum=off --set max_frame_bytes=1518 \
+                    --ticks 50 --stall 30 --seed 7 --width 64 --queues 3 --cut run";
+        let parse = |words: &[String]| match Cli::parse_from(words).command {
+            Command::Sim(args) => args,
+            _ => panic!("not sim"),
+        };
+        let words: Vec<String> = line.split_whitespace().map(String::from).collect();
+        let args = parse(&words);
+        let text = repeat(&args, 9).replace("'it'\\''s.pcap'", "it's.pcap");
+        let again: Vec<String> = text.split_whitespace().map(String::from).collect();
+        let again = parse(&again);
+        assert_eq!(again.limit, Some(9));
+        let same = |args: &SimArgs| SimArgs { limit: None, ..args.clone() };
+        assert_eq!(format!("{:?}", same(&again)), format!("{:?}", same(&args)));
+        assert_eq!(Path::new("it's.pcap"), again.capture);
+    }
+}
