@@ -13,7 +13,10 @@
 mod bytes;
 mod config;
 mod event;
+pub mod gso;
 pub mod stages;
+#[cfg(test)]
+mod test_frames;
 
 pub use config::{Config, ConfigError, Options, RssConfig};
 pub use event::{Event, Frame, Given, GivenCsum, Stats};
