@@ -27,6 +27,7 @@ pub mod blocks {
     pub mod ram;
     pub mod reg;
     pub mod regfile;
+    pub mod session_path;
     pub mod strip;
     pub mod sum_lanes;
 }
