@@ -1,1 +1,3 @@
-//! TODO
+//! What the cross-crate suites share.
+
+pub mod generate;

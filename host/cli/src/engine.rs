@@ -5,6 +5,7 @@
 //! affair until `finish`.
 
 mod model;
+pub mod registers;
 
 pub use groove_model::{Config, Event};
 pub use model::ModelEngine;
