@@ -28,7 +28,7 @@ pub struct Collect<const W: usize> {
     /// Headers and tokens.
     pub head: HeadSource,
     slot: Vec<RegE<Bits<W>>>,
-    join: Join<W, 1024>,
+    merged: Join<W, 1024>,
     /// Beats of this frame so far, up to the number of slots.
     index: RegR<Bits<5>>,
     h_valid: RegR<Bit>,
@@ -57,7 +57,7 @@ impl<const W: usize> Default for Collect<W> {
             m: Default::default(),
             head: Default::default(),
             slot: vec![Default::default(); slots],
-            join: Default::default(),
+            merged: Default::default(),
             index: Default::default(),
             h_valid: Default::default(),
             h_bytes: Default::default(),
@@ -118,7 +118,7 @@ impl<const W: usize> Logic for Collect<W> {
             }
         }
         for i in 0..self.slot.len() {
-            self.join.i[i].next = self.slot[i].q.val();
+            self.merged.i[i].next = self.slot[i].q.val();
         }
 
         self.bytes.next = self.s.info.val().bytes.to_bits();
@@ -149,7 +149,7 @@ impl<const W: usize> Logic for Collect<W> {
             }
         }
 
-        self.head.header.next = self.join.o.val();
+        self.head.header.next = self.merged.o.val();
         self.head.bytes.next = self.h_bytes.q.val();
         self.head.is_token.next = self.h_token.q.val();
         self.head.token_kind.next = self.h_kind.q.val();

@@ -43,6 +43,7 @@ pub struct Fifo<T: Synth, const A: usize> {
     used: Signal<Local, Bits<A>>,
     one: Constant<Bits<A>>,
     middle: Constant<Bits<A>>,
+    most: Constant<Bits<A>>,
 }
 
 impl<T: Synth, const A: usize> Default for Fifo<T, A> {
@@ -70,6 +71,7 @@ impl<T: Synth, const A: usize> Default for Fifo<T, A> {
             used: Default::default(),
             one: Constant::new(1usize.to_bits()),
             middle: Constant::new((1usize << (A - 1)).to_bits()),
+            most: Constant::new(((1usize << A) - 1).to_bits()),
         }
     }
 }
@@ -112,7 +114,8 @@ impl<T: Synth, const A: usize> Logic for Fifo<T, A> {
         self.o_data.en.next = self.get.val();
         self.o_data.d.next = self.mem.rdata.val();
 
-        self.almost.next = self.full.q.val() | (self.wnext.val() == self.rptr.q.val());
+        // Not through `wnext`: a Local shared with the write path would tie `almost` to `s_valid`.
+        self.almost.next = self.full.q.val() | (self.used.val() == self.most.val());
         self.half.next = self.full.q.val() | (self.used.val() >= self.middle.val());
         self.s_ready.next = !self.full.q.val();
         self.m_data.next = self.o_data.q.val();

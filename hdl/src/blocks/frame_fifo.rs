@@ -41,7 +41,7 @@ pub struct FrameFifo<const W: usize> {
     committed: RegR<Bits<13>>,
     rptr: RegR<Bits<13>>,
     room: RegR<Bit>,
-    m_valid: RegR<Bit>,
+    holds: RegR<Bit>,
     used: Signal<Local, Bits<13>>,
     wnext: Signal<Local, Bits<13>>,
     put: Signal<Local, Bit>,
@@ -68,7 +68,7 @@ impl<const W: usize> Default for FrameFifo<W> {
             committed: Default::default(),
             rptr: Default::default(),
             room: Default::default(),
-            m_valid: Default::default(),
+            holds: Default::default(),
             used: Default::default(),
             wnext: Default::default(),
             put: Default::default(),
@@ -93,7 +93,7 @@ impl<const W: usize> Logic for FrameFifo<W> {
         ClkRst::link(&mut self.cr, &mut self.committed.cr);
         ClkRst::link(&mut self.cr, &mut self.rptr.cr);
         ClkRst::link(&mut self.cr, &mut self.room.cr);
-        ClkRst::link(&mut self.cr, &mut self.m_valid.cr);
+        ClkRst::link(&mut self.cr, &mut self.holds.cr);
 
         self.used.next = self.wptr.q.val() - self.rptr.q.val();
         self.room.d.next = self.used.val() < self.limit.val();
@@ -123,16 +123,16 @@ impl<const W: usize> Logic for FrameFifo<W> {
         }
 
         self.get.next = (self.rptr.q.val() != self.committed.q.val())
-            & (!self.m_valid.q.val() | self.m.ready.val());
+            & (!self.holds.q.val() | self.m.ready.val());
         self.data.raddr.next = self.rptr.q.val();
         self.data.ren.next = self.get.val();
         self.info.raddr.next = self.rptr.q.val();
         self.info.ren.next = self.get.val();
         self.rptr.d.next = self.rptr.q.val();
-        self.m_valid.d.next = self.m_valid.q.val() & !self.m.ready.val();
+        self.holds.d.next = self.holds.q.val() & !self.m.ready.val();
         if self.get.val() {
             self.rptr.d.next = self.rptr.q.val() + self.one.val();
-            self.m_valid.d.next = true;
+            self.holds.d.next = true;
         }
 
         self.out.next = self.nothing.val();
@@ -141,6 +141,6 @@ impl<const W: usize> Logic for FrameFifo<W> {
         self.s.ready.next = self.room.q.val();
         self.m.data.next = self.data.rdata.val();
         self.m.info.next = self.out.val();
-        self.m.valid.next = self.m_valid.q.val();
+        self.m.valid.next = self.holds.q.val();
     }
 }

@@ -59,7 +59,7 @@ impl<T: Synth, const A: usize> Ram<T, A> {
 /// `reg [..] mem [0:words-1];` and the address bits that it needs, at least one.
 fn declare(bits: usize, words: usize) -> (String, usize) {
     let address = (usize::BITS - (words - 1).leading_zeros()).max(1) as usize;
-    (format!("reg [{}:0] mem [0:{}];\n", bits - 1, words - 1), address - 1)
+    (format!("reg [{}:0] words [0:{}];\n", bits - 1, words - 1), address - 1)
 }
 
 /// Takes note of address bits above the last one used.
@@ -94,7 +94,7 @@ impl<T: Synth, const A: usize> Logic for Ram<T, A> {
         let (mem, msb) = declare(T::BITS, self._words);
         // The `x` tells yosys that no collision logic is wanted.
         Verilog::Custom(format!(
-            "// block: ram_{words}x{bits}\n{mem}always @(posedge cr$clk) begin\n    if (wen) mem[waddr[{msb}:0]] <= wdata;\nend\nalways @(posedge cr$clk) begin\n    if (ren) begin\n        rdata <= mem[raddr[{msb}:0]];\n        if (wen && waddr[{msb}:0] == raddr[{msb}:0]) rdata <= {{{bits}{{1'bx}}}};\n    end\nend\n{r}{w}{UNUSED_RESET}",
+            "// block: ram_{words}x{bits}\n{mem}always @(posedge cr$clk) begin\n    if (wen) words[waddr[{msb}:0]] <= wdata;\nend\nalways @(posedge cr$clk) begin\n    if (ren) begin\n        rdata <= words[raddr[{msb}:0]];\n        if (wen && waddr[{msb}:0] == raddr[{msb}:0]) rdata <= {{{bits}{{1'bx}}}};\n    end\nend\n{r}{w}{UNUSED_RESET}",
             words = self._words,
             bits = T::BITS,
             r = unused("raddr", msb, A),
@@ -137,7 +137,7 @@ impl<T: Synth, const A: usize> Logic for LutRam<T, A> {
     fn hdl(&self) -> Verilog {
         let (mem, _) = declare(T::BITS, 1 << A);
         Verilog::Custom(format!(
-            "// block: lut_ram_{words}x{bits}\n{mem}always @(posedge cr$clk) if (wen) mem[waddr] <= wdata;\nalways @(*) rdata = mem[raddr];\n{UNUSED_RESET}",
+            "// block: lut_ram_{words}x{bits}\n{mem}always @(posedge cr$clk) if (wen) words[waddr] <= wdata;\nalways @(*) rdata = words[raddr];\n{UNUSED_RESET}",
             words = 1 << A,
             bits = T::BITS,
         ))

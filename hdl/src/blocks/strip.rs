@@ -44,7 +44,7 @@ pub struct Strip<const W: usize, const K: usize> {
     o_keep: RegE<Bits<K>>,
     o_last: RegE<Bit>,
     rotated: Vec<Signal<Local, Bits<W>>>,
-    join: Join<16, W>,
+    merged: Join<16, W>,
     shift: Signal<Local, Bits<8>>,
     skip: Signal<Local, Bits<8>>,
     starts: Signal<Local, Bit>,
@@ -97,7 +97,7 @@ impl<const W: usize, const K: usize> Default for Strip<W, K> {
             o_keep: Default::default(),
             o_last: Default::default(),
             rotated: vec![Default::default(); steps.len() + 1],
-            join: Default::default(),
+            merged: Default::default(),
             shift: Default::default(),
             skip: Default::default(),
             starts: Default::default(),
@@ -210,10 +210,10 @@ impl<const W: usize, const K: usize> Logic for Strip<W, K> {
         // Lower lanes from the held beat, upper ones from the arriving one.
         for i in self.right.len()..self.rotated.len() {
             for j in 0..self.lane.len() {
-                self.join.i[j].next =
+                self.merged.i[j].next =
                     self.rotated[i].val().get_bits::<16>(self.lane[j].val().index());
                 if self.p_lanes.q.val().get_bit(j) {
-                    self.join.i[j].next =
+                    self.merged.i[j].next =
                         self.p_data.q.val().get_bits::<16>(self.lane[j].val().index());
                 }
             }
@@ -223,7 +223,7 @@ impl<const W: usize, const K: usize> Logic for Strip<W, K> {
         self.o_data.en.next = self.out_free.val();
         self.o_keep.en.next = self.out_free.val();
         self.o_last.en.next = self.out_free.val();
-        self.o_data.d.next = self.join.o.val();
+        self.o_data.d.next = self.merged.o.val();
         self.o_keep.d.next = self.ones_keep.val();
         if !self.whole.val() {
             self.o_keep.d.next = self.ones_keep.val() >> self.unused_bytes.val();

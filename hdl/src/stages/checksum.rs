@@ -34,16 +34,16 @@ pub struct Checksum<const W: usize> {
     pub outcome: OutcomeSource,
     out: Fifo<Outcome, 4>,
     // where in the frame the input is
-    inside: RegR<Bit>,
+    in_frame: RegR<Bit>,
     position: RegE<Bits<16>>,
     start_left: RegE<Bits<8>>,
     end_left: RegE<Bits<17>>,
     accept: Signal<Local, Bit>,
     start: Signal<Local, Bits<8>>,
-    end: Signal<Local, Bits<17>>,
+    stop: Signal<Local, Bits<17>>,
     bytes17: Signal<Local, Bits<17>>,
     bytes16: Signal<Local, Bits<16>>,
-    before: Signal<Local, Bits<16>>,
+    passed: Signal<Local, Bits<16>>,
     length: Signal<Local, Bits<16>>,
     tag: Signal<Local, SumTag>,
     report: Signal<Local, Outcome>,
@@ -81,16 +81,16 @@ impl<const W: usize> Default for Checksum<W> {
             m: Default::default(),
             outcome: Default::default(),
             out: Default::default(),
-            inside: Default::default(),
+            in_frame: Default::default(),
             position: Default::default(),
             start_left: Default::default(),
             end_left: Default::default(),
             accept: Default::default(),
             start: Default::default(),
-            end: Default::default(),
+            stop: Default::default(),
             bytes17: Default::default(),
             bytes16: Default::default(),
-            before: Default::default(),
+            passed: Default::default(),
             length: Default::default(),
             tag: Default::default(),
             report: Default::default(),
@@ -122,7 +122,7 @@ impl<const W: usize> Logic for Checksum<W> {
     #[hdl_gen]
     fn update(&mut self) {
         ClkRst::link(&mut self.cr, &mut self.out.cr);
-        ClkRst::link(&mut self.cr, &mut self.inside.cr);
+        ClkRst::link(&mut self.cr, &mut self.in_frame.cr);
         ClkRst::link(&mut self.cr, &mut self.position.cr);
         ClkRst::link(&mut self.cr, &mut self.start_left.cr);
         ClkRst::link(&mut self.cr, &mut self.end_left.cr);
@@ -142,21 +142,21 @@ impl<const W: usize> Logic for Checksum<W> {
         self.accept.next =
             self.s.valid.val() & self.sum.valid.val() & self.m.ready.val() & !self.out.half.val();
         self.start.next = self.sum.control.val().start;
-        self.end.next = self.sum.control.val().end;
-        self.before.next = self.zero16.val();
-        if self.inside.q.val() {
+        self.stop.next = self.sum.control.val().end;
+        self.passed.next = self.zero16.val();
+        if self.in_frame.q.val() {
             self.start.next = self.start_left.q.val();
-            self.end.next = self.end_left.q.val();
-            self.before.next = self.position.q.val();
+            self.stop.next = self.end_left.q.val();
+            self.passed.next = self.position.q.val();
         }
         self.bytes16.next = self.s.info.val().bytes.to_bits();
         self.bytes17.next = self.s.info.val().bytes.to_bits();
-        self.length.next = self.before.val() + self.bytes16.val();
+        self.length.next = self.passed.val() + self.bytes16.val();
         self.position.en.next = self.accept.val();
         self.position.d.next = self.length.val();
-        self.inside.d.next = self.inside.q.val();
+        self.in_frame.d.next = self.in_frame.q.val();
         if self.accept.val() {
-            self.inside.d.next = !self.s.info.val().last;
+            self.in_frame.d.next = !self.s.info.val().last;
         }
         self.start_left.en.next = self.accept.val();
         self.end_left.en.next = self.accept.val();
@@ -167,14 +167,14 @@ impl<const W: usize> Logic for Checksum<W> {
             self.x_low.d.next = self.beat8.val();
         }
         self.end_left.d.next = self.zero17.val();
-        if self.end.val() > self.beat17.val() {
-            self.end_left.d.next = self.end.val() - self.beat17.val();
+        if self.stop.val() > self.beat17.val() {
+            self.end_left.d.next = self.stop.val() - self.beat17.val();
         }
-        self.x_high.d.next = self.end.val().get_bits::<8>(0);
-        if self.end.val() >= self.bytes17.val() {
+        self.x_high.d.next = self.stop.val().get_bits::<8>(0);
+        if self.stop.val() >= self.bytes17.val() {
             self.x_high.d.next = self.s.info.val().bytes.to_bits();
         }
-        self.tag.next.first = !self.inside.q.val();
+        self.tag.next.first = !self.in_frame.q.val();
         self.tag.next.last = self.s.info.val().last;
         self.tag.next.init = self.sum.control.val().init;
         self.report.next.frame = self.s.info.val().frame;

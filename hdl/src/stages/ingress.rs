@@ -7,8 +7,8 @@
 //! header of 14 bytes). A frame longer than `max_frame` ends in the beat that crosses the limit; the rest is
 //! swallowed. LOSSLESS = 1: `tready` follows the room. LOSSLESS = 0: `tready` stays high; a frame whose
 //! first beat finds no room is dropped whole and logged, one that runs out of room later ends in a beat that
-//! was kept free for that, marked as overflow. A token enters between two frames only. With LOSSLESS = 1 it
-//! goes before a first beat offered in the same cycle; with LOSSLESS = 0 it waits for an idle cycle.
+//! was kept free for that, marked as overflow. A token enters between two frames only, before a first beat
+//! offered in the same cycle: `tready` is low meanwhile, so with LOSSLESS = 0 offer it in an idle cycle.
 //!
 //! Invariants: every received frame takes one number, from 0 (`ingress_numbers_frames`); bytes beyond the
 //! end are zero (`ingress_zeroes_unkept_bytes`); a frame leaves whole or with a marked last beat
@@ -223,19 +223,14 @@ impl<const W: usize, const K: usize> Logic for Ingress<W, K> {
         self.take_token.next = self.token.valid.val()
             & self.open.val()
             & !self.in_frame.q.val()
-            & !self.fifo.almost.val()
-            & (self.lossless.val() | !self.s.tvalid.val());
+            & !self.fifo.almost.val();
         self.take.next = self.s.tvalid.val()
             & self.open.val()
             & self.a_free.val()
-            & (self.in_frame.q.val() | !self.lossless.val() | !self.token.valid.val());
-        self.token.ready.next = self.open.val()
-            & !self.in_frame.q.val()
-            & !self.fifo.almost.val()
-            & (self.lossless.val() | !self.s.tvalid.val());
-        self.s.tready.next = self.open.val()
-            & self.a_free.val()
-            & (self.in_frame.q.val() | !self.lossless.val() | !self.token.valid.val());
+            & (self.in_frame.q.val() | !self.token.valid.val());
+        self.token.ready.next = self.open.val() & !self.in_frame.q.val() & !self.fifo.almost.val();
+        self.s.tready.next =
+            self.open.val() & self.a_free.val() & (self.in_frame.q.val() | !self.token.valid.val());
         self.info.next = self.a_info.q.val();
         self.info.next.bytes = self.count.bytes.val();
         self.info.next.last = self.s.tlast.val() | self.take_token.val();
@@ -248,8 +243,6 @@ impl<const W: usize, const K: usize> Logic for Ingress<W, K> {
         self.a_user.d.next = self.s.tuser.val();
         self.a_info.en.next = self.take.val() | self.take_token.val();
         self.a_info.d.next = self.info.val();
-        self.a_valid.d.next =
-            (self.a_valid.q.val() & !self.fire.val()) | self.take.val() | self.take_token.val();
         self.in_frame.d.next = self.in_frame.q.val();
         if self.take.val() {
             self.in_frame.d.next = !self.s.tlast.val();
@@ -296,14 +289,21 @@ impl<const W: usize, const K: usize> Logic for Ingress<W, K> {
             self.fifo.s.data.next = self.a_data.q.val() & (self.ones.val() >> self.gap_bits.val());
         }
         self.fifo.s.info.next = self.entry.val();
+        // As `refuse`, but for a full FIFO, which takes nothing anyhow: `valid` must not follow `ready`.
         self.fifo.s.valid.next = self.a_valid.q.val()
             & (self.state.q.val() != IngressState::Swallow)
-            & !self.refuse.val();
+            & (self.lossless.val()
+                | self.ends.val()
+                | self.a_info.q.val().is_token
+                | (self.state.q.val() == IngressState::Pass)
+                | !self.fifo.almost.val());
         self.fire.next = self.a_valid.q.val()
             & (self.fifo.s.ready.val()
                 | (self.state.q.val() == IngressState::Swallow)
                 | !self.lossless.val());
 
+        self.a_valid.d.next =
+            (self.a_valid.q.val() & !self.fire.val()) | self.take.val() | self.take_token.val();
         self.state.d.next = self.state.q.val();
         self.total.d.next = self.total.q.val();
         self.number.d.next = self.number.q.val();
