@@ -6,6 +6,7 @@
 #![allow(dead_code)]
 
 pub mod frames;
+pub mod trains;
 
 use std::collections::VecDeque;
 
@@ -84,6 +85,13 @@ impl Feed {
         Self { fields, valid, ready, offered: false, gap: 0, records: VecDeque::new() }
     }
 
+    /// An AXI4-Stream sink: its handshake is called `tvalid` and `tready`.
+    pub fn axis(dut: &Dut, name: &str, fields: &[&str]) -> Self {
+        let [valid, ready] = ports(dut, name, &["tvalid", "tready"])[..] else { unreachable!() };
+        let fields = ports(dut, name, fields);
+        Self { fields, valid, ready, offered: false, gap: 0, records: VecDeque::new() }
+    }
+
     fn present(&mut self, dut: &mut Dut, rng: &mut Rng) {
         if !self.offered && !self.records.is_empty() && !rng.chance(self.gap) {
             self.offered = true;
@@ -119,7 +127,16 @@ pub struct Drain {
 
 impl Drain {
     pub fn new(dut: &Dut, name: &str, fields: &[&str]) -> Self {
-        let [valid, ready] = ports(dut, name, &["valid", "ready"])[..] else { unreachable!() };
+        Self::with(dut, name, fields, ["valid", "ready"])
+    }
+
+    /// An AXI4-Stream source: its handshake is called `tvalid` and `tready`.
+    pub fn axis(dut: &Dut, name: &str, fields: &[&str]) -> Self {
+        Self::with(dut, name, fields, ["tvalid", "tready"])
+    }
+
+    fn with(dut: &Dut, name: &str, fields: &[&str], handshake: [&str; 2]) -> Self {
+        let [valid, ready] = ports(dut, name, &handshake)[..] else { unreachable!() };
         Self {
             name: name.to_owned(),
             fields: ports(dut, name, fields),
