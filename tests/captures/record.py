@@ -8,9 +8,10 @@
     record.py               records every scenario again
     record.py bulk_v4 ...   records these
     record.py --list        names them
+    record.py --out DIR     writes there, not beside the script
 
-Needs root (namespaces, packet sockets), iproute2, iperf3 and Python 3.9; no module beside the
-standard library, no netem, no VLAN device. Everything runs inside three namespaces that this
+Needs root (namespaces, packet sockets), iproute2, Python 3.9, and iperf3 for what it drives; no module
+beside the standard library, no netem, no VLAN device. Everything runs inside three namespaces that this
 script makes and removes; nothing leaves them. The relay's choices follow the seed; the two
 kernels' timing does not, so a new recording is a new file of the same kind, not the same bytes.
 """
@@ -189,9 +190,9 @@ def work(names, name, settings):
             raise Failure(f"{name}: client ended with {done.returncode}: {done.stderr.strip()}")
 
 
-def record(name, seed):
+def record(name, seed, directory):
     settings = {**DEFAULTS, **SCENARIOS[name], "seed": f"{seed}/{name}"}
-    target = HERE / f"{name}.pcap"
+    target = directory / f"{name}.pcap"
     fresh = target.with_suffix(".pcap.new")
     with topology(settings) as names:
         relay = [sys.executable, str(HERE / "relay.py"), "ra", "rb", str(fresh)]
@@ -213,10 +214,12 @@ def record(name, seed):
           ", ".join(f"{count} {what}" for what, count in report.items() if count))
 
 
-def check_tools():
+def check_tools(names):
     if os.geteuid():
         raise Failure("namespaces and packet sockets need root: run with sudo")
-    needed = {"ip": "iproute2", "iperf3": "iperf3"}
+    needed = {"ip": "iproute2"}
+    if any(SCENARIOS[name]["work"] == "iperf" for name in names):
+        needed["iperf3"] = "iperf3"
     missing = [package for tool, package in needed.items() if not shutil.which(tool)]
     if missing:
         raise Failure(f"missing tools: apt-get install {' '.join(missing)}")
@@ -228,6 +231,7 @@ def main():
     )
     parser.add_argument("scenario", nargs="*", help="default: all")
     parser.add_argument("--seed", type=int, default=1, help="of the relay's choices (default 1)")
+    parser.add_argument("--out", type=pathlib.Path, default=HERE, help="directory to write to")
     parser.add_argument("--list", action="store_true", help="name the scenarios")
     parser.add_argument("--host-up", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -241,9 +245,10 @@ def main():
     unknown = [name for name in options.scenario if name not in SCENARIOS]
     if unknown:
         raise Failure(f"no scenario {', '.join(unknown)}; record.py --list names them")
-    check_tools()
-    for name in options.scenario or SCENARIOS:
-        record(name, options.seed)
+    names = options.scenario or list(SCENARIOS)
+    check_tools(names)
+    for name in names:
+        record(name, options.seed, options.out)
 
 
 if __name__ == "__main__":
