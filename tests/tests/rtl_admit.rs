@@ -1,4 +1,5 @@
-//! The admit stage under Verilator: metadata as parse to rss give it, outcomes as checksum gives them.
+//! The admit stage under Verilator: metadata as parse to rss give it, outcomes as checksum gives
+//! them.
 
 mod rtl_support;
 

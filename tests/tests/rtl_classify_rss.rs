@@ -1,4 +1,5 @@
-//! parse, classify and rss in a row under Verilator: packet type, protocol, hash and queue as in the model.
+//! parse, classify and rss in a row under Verilator: packet type, protocol, hash and queue as in
+//! the model.
 
 mod rtl_support;
 

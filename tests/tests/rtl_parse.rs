@@ -194,8 +194,8 @@ fn configure(dut: &mut Dut, options: usize) -> Config {
     config
 }
 
-/// Method: random frames around every bound, all options, with and without gaps and stalls; each field
-/// that means something is compared with the model.
+/// Method: random frames around every bound, all options, with and without gaps and stalls; each
+/// field that means something is compared with the model.
 #[test]
 fn parse_equals_the_model() {
     let mut dut = start(&emit("parse", Parse::default()));

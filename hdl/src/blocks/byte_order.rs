@@ -1,6 +1,7 @@
 //! Byte order: a field as received (first byte lowest) turned into a number (first byte highest).
 //!
-//! Wires only, 0 cycles. Invariant: Rust and Verilog agree (`swap_reverses_bytes`). Not here: bit order.
+//! Wires only, 0 cycles. Invariant: Rust and Verilog agree (`swap_reverses_bytes`). Not here: bit
+//! order.
 
 use rust_hdl::prelude::*;
 

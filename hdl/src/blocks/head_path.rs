@@ -1,10 +1,10 @@
 //! The stages that work on a collected header, in a row.
 //!
-//!   head ─► parse ─► classify ─► rss ─► meta      4 cycles per frame, 9 from a head to its metadata
+//!   head ─► parse ─► classify ─► rss ─► meta      4 cycles per frame, 9 in all
 //!             └─► sum
 //!
-//! Invariant: wiring only; its stages' invariants are checked through it (`rtl_classify_rss`). Not here: the
-//! FIFOs around it.
+//! Invariant: wiring only; its stages' invariants are checked through it (`rtl_classify_rss`). Not
+//! here: the FIFOs around it.
 
 use crate::blocks::meta::{FlowSource, HeadSink, MetaSource, SumSource};
 use crate::blocks::reg::ClkRst;

@@ -3,7 +3,8 @@
 //!   collect ─Head─► parse ─Flow─► classify ─Flow─► rss ─Meta─► FIFO ─Meta─► admit ─Meta─► coalesce
 //!                     └─Sum─► checksum ─Outcome─► FIFO ──────────────────────┘ └─Strip─► strip
 //!
-//! Every port is a valid/ready pair: a record moves in a cycle with both high, and stays while it waits.
+//! Every port is a valid/ready pair: a record moves in a cycle with both high, and stays while it
+//! waits.
 //!
 //! Invariant: the fields of [`FrameMeta`] are those of `FRAME_META`, bit for bit
 //! (`frame_meta_is_the_table`). Not here: behaviour.
@@ -89,7 +90,9 @@ pub struct StripControl {
 
 /// Declares the two ends of a stream port. (The names as text: an attribute takes a literal only.)
 macro_rules! stream {
-    ($doc:tt $source:ident $source_text:tt $sink:ident $sink_text:tt { $($field:ident : $ty:ty),* }) => {
+    ($doc:tt $source:ident $source_text:tt $sink:ident $sink_text:tt {
+        $($field:ident : $ty:ty),*
+    }) => {
         #[doc = $doc]
         #[derive(LogicInterface, Default, Clone, Debug)]
         #[join = $sink_text]
@@ -110,13 +113,13 @@ macro_rules! stream {
     };
 }
 
-stream!("Collected header of a frame as received (`bytes` = min(128, length), zero behind), or a token."
+stream!("A frame's collected header as received (`bytes` = min(128, length), then zeros), or a token."
     HeadSource "HeadSource" HeadSink "HeadSink" {
         header: Bits<1024>, bytes: Bits<8>,
         is_token: Bit, token_kind: Bits<2>, queue: Bits<5>
 });
-stream!("Metadata and header with the hash input: both addresses in frame order, then both ports, \
-    first byte lowest, IPv4 addresses without a gap; `hashable`: the IP version is as the ethertype says."
+stream!("Metadata, header and hash input: both addresses as received, IPv4 ones without a gap, then both \
+    ports; `hashable`: the IP version is as the ethertype says."
     FlowSource "FlowSource" FlowSink "FlowSink" {
         meta: FrameMeta, header: Bits<1024>, addresses: Bits<256>, ports: Bits<32>, hashable: Bit
 });

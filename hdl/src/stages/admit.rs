@@ -5,13 +5,14 @@
 //!   outcome ─┘                                ├─►[ strip ]──► strip
 //!                                             └─►[ drop log, counters ]
 //!
-//! Here the length of the frame is known for the first time: payload, padding, truncation, the transport
-//! verdict and the final say on merging follow from it. A frame rolled back leaves a line in the drop log
-//! and nothing else; one refused for want of buffers (`buffers` low) also tells `strip` to discard it.
-//! Follows the kernel's `inet_gro_receive` and `ipv6_gro_receive` (7.3) for the soft flush.
+//! Here the length of the frame is known for the first time: payload, padding, truncation, the
+//! transport verdict and the final say on merging follow from it. A frame rolled back leaves a line
+//! in the drop log and nothing else; one refused for want of buffers (`buffers` low) also tells
+//! `strip` to discard it. Follows the kernel's `inet_gro_receive` and `ipv6_gro_receive` (7.3) for
+//! the soft flush.
 //!
-//! Invariants, in `rtl_admit`: every field equals the model's; each frame leaves once, as metadata or as a
-//! drop; tokens pass in order. Not here: who decides on buffers.
+//! Invariants, in `rtl_admit`: every field equals the model's; each frame leaves once, as metadata
+//! or as a drop; tokens pass in order. Not here: who decides on buffers.
 
 mod drop_log;
 mod settle;
@@ -79,8 +80,8 @@ impl Logic for Admit {
         ClkRst::link(&mut self.cr, &mut self.strip_waits.cr);
         ClkRst::link(&mut self.cr, &mut self.strip_held.cr);
 
-        // Join: both records are there (they stay until `finish` takes them). Finish: exactly one of pass,
-        // refuse and rolled_back, as soon as the outputs that it needs are free.
+        // Join: both records are there (they stay until `finish` takes them). Finish: exactly one
+        // of pass, refuse and rolled_back, as soon as the outputs that it needs are free.
         self.is_frame.next = !self.s.meta.val().is_token;
         self.joined.next = !self.finish.q.val()
             & self.s.valid.val()

@@ -2,9 +2,9 @@
 //!
 //!   flow ──► + packet_type, protocol ──► flow      0 cycles
 //!
-//! IEEE 802.3 (3.2.6). The station address is compared before the group bit. The tag was taken out by parse
-//! already, on whose header this works. Invariant: equal to the model's (`rtl_classify_rss`). Not here: DSA;
-//! decoding of SNAP.
+//! IEEE 802.3 (3.2.6). The station address is compared before the group bit. The tag was taken out
+//! by parse already, on whose header this works. Invariant: equal to the model's
+//! (`rtl_classify_rss`). Not here: DSA; decoding of SNAP.
 
 use crate::blocks::byte_order::Swap;
 use crate::blocks::meta::{FlowSink, FlowSource};
@@ -37,8 +37,8 @@ impl Logic for Classify {
         } else if self.s.header.val().get_bit(0) {
             self.packet_type.next = 2.into();
         }
-        // Below 0x0600 the field is a length: LLC, or Novell raw if ff ff follows. Bytes that are not there
-        // are 0.
+        // Below 0x0600 the field is a length: LLC, or Novell raw if ff ff follows. Bytes that are
+        // not there are 0.
         self.order.i.next = self.s.header.val().get_bits::<16>(96);
         self.protocol.next = self.order.o.val();
         if self.order.o.val() < 0x0600 {

@@ -1,15 +1,16 @@
 //! Finds the headers of a frame and extracts their fields.
 //!
-//!   head ─► tag strip ─►[ header ]─► link ─► network ─► transport (+ extension headers) ─► compose ─► flow
-//!             load        Link        1         1          1 (+ 1 each)                      1   └──► sum
+//!   head ─► tag strip ─► link ─► network ─► transport, extension headers ─► compose ─► flow
+//!                load      1        1           1         + 1 each               1  └──► sum
 //!
-//! A frame takes 4 cycles, and one more per extension header; the next one is loaded in the cycle that
-//! composes the last one, so the sustained interval is 4 as well. Follows IEEE 802.1Q, RFC 791, RFC 8200,
-//! RFC 9293, RFC 768. Fields are read at offsets: one 4:1 multiplexer and one shift, none per layer.
+//! A frame takes 4 cycles, and one more per extension header; the next one is loaded in the cycle
+//! that composes the last one, so the sustained interval is 4 as well. Follows IEEE 802.1Q, RFC
+//! 791, RFC 8200, RFC 9293, RFC 768. Fields are read at offsets: one 4:1 multiplexer and one shift,
+//! none per layer.
 //!
-//! Invariants, all in `rtl_parse`: every field equals the model's; nothing behind the collected bytes or
-//! behind the frame is read as a header; 4 cycles per frame while nothing stalls; tokens stay in order.
-//! Not here: tunnels and PPPoE, which are opaque.
+//! Invariants, all in `rtl_parse`: every field equals the model's; nothing behind the collected
+//! bytes or behind the frame is read as a header; 4 cycles per frame while nothing stalls; tokens
+//! stay in order. Not here: tunnels and PPPoE, which are opaque.
 
 mod compose;
 mod fold;

@@ -1,15 +1,15 @@
 //! Hashes a frame's addresses and ports, and picks its queue.
 //!
-//!   flow ─► which fields ─► mix ─►[ input ]─► 4 x Toeplitz step ─►[ hash ]─► indirection table ─► meta
-//!                         load                   4 cycles                    0
+//!   flow ─► which fields ─► mix ─► 4 x Toeplitz step ─►[ hash ]─► indirection table ─► meta
+//!                          load        4 cycles                          0
 //!
-//! A frame takes 4 cycles, the next one is loaded in the last of them. Follows the published definition of
-//! receive-side scaling and its verification vectors; modes as in the kernel's `scaling.rst` (7.3). TCP or
-//! UDP with its own type on: addresses and ports; else addresses, if that type is on; else no hash: 0, and
-//! the default queue. A queue that does not exist is 0.
+//! A frame takes 4 cycles, the next one is loaded in the last of them. Follows the published
+//! definition of receive-side scaling and its verification vectors; modes as in the kernel's
+//! `scaling.rst` (7.3). TCP or UDP with its own type on: addresses and ports; else addresses, if
+//! that type is on; else no hash: 0, and the default queue. A queue that does not exist is 0.
 //!
-//! Invariants, in `rtl_classify_rss`: hash, type and queue equal the model's; 4 cycles per frame; a token
-//! keeps its queue. Not here: inner headers.
+//! Invariants, in `rtl_classify_rss`: hash, type and queue equal the model's; 4 cycles per frame; a
+//! token keeps its queue. Not here: inner headers.
 
 mod indirection;
 mod mix;

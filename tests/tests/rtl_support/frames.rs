@@ -1,4 +1,5 @@
-//! Random frames around the edges of what parse accepts: mostly well-formed, then broken in one place.
+//! Random frames around the edges of what parse accepts: mostly well-formed, then broken in one
+//! place.
 
 use super::Rng;
 

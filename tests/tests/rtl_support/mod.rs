@@ -1,4 +1,5 @@
-//! What the tests of single hardware modules share: valid/ready streams under random gaps and stalls.
+//! What the tests of single hardware modules share: valid/ready streams under random gaps and
+//! stalls.
 //!
 //!   Feed ──► module ──► Drain: every record taken, in order; data held still while it waits
 

@@ -3,8 +3,8 @@
 //!   drop, frame, reason ──►[ valid, frame, reason ]      1 cycle
 //!                      └──►[ counter of the reason ]
 //!
-//! Invariant: a counter grows by one for each line of its reason (`rtl_admit`). Not here: overflow, which
-//! ingress counts.
+//! Invariant: a counter grows by one for each line of its reason (`rtl_admit`). Not here: overflow,
+//! which ingress counts.
 
 use crate::blocks::reg::{ClkRst, RegE, RegR};
 use rust_hdl::prelude::*;

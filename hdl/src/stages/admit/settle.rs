@@ -1,10 +1,10 @@
 //! Completes the metadata of a frame whose length is known.
 //!
-//!   meta, lengths, sum ──► trim ──► payload, soft flush ──► verdict, candidate ──► meta      0 cycles
+//!   meta, lengths, sum ──► trim ──► payload, soft flush ──► verdict, candidate ──► meta   0 cycles
 //!
-//! Follows the kernel's `inet_gro_receive`, `ipv6_gro_receive` and `tcp4_gro_receive` (7.3): a length that is
-//! not the frame's makes a soft flush, and a soft-flushed frame is not verified. Invariant: equal to the
-//! model's (`rtl_admit`). Not here: tokens, which pass as they are.
+//! Follows the kernel's `inet_gro_receive`, `ipv6_gro_receive` and `tcp4_gro_receive` (7.3): a
+//! length that is not the frame's makes a soft flush, and a soft-flushed frame is not verified.
+//! Invariant: equal to the model's (`rtl_admit`). Not here: tokens, which pass as they are.
 
 use crate::blocks::meta::FrameMeta;
 use rust_hdl::prelude::*;

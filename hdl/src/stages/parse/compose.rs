@@ -1,10 +1,11 @@
 //! Puts the layers' results together: metadata, and what `checksum` adds up.
 //!
-//!   tag, link, network, transport fields ──► sums folded, offsets added ──► meta, control      0 cycles
+//!   tag, link, network, transport fields ──► sums, offsets ──► meta, control      0 cycles
 //!
-//! RFC 1071 (2)(B): sums are taken in received byte order and turned round once folded. The transport
-//! verdict given here is provisional: `good` says that the sum decides (`admit`). Invariant: a frame is a
-//! candidate only with its TCP header there in full (`rtl_parse`). Not here: fields of later stages, 0.
+//! RFC 1071 (2)(B): sums are taken in received byte order and turned round once folded. The
+//! transport verdict given here is provisional: `good` says that the sum decides (`admit`).
+//! Invariant: a frame is a candidate only with its TCP header there in full (`rtl_parse`). Not
+//! here: fields of later stages, 0.
 
 use super::fold::Fold;
 use super::link::LinkFields;

@@ -2,8 +2,8 @@
 //!
 //!   sum ──► + ──► + ──► folded      0 cycles, 2 carry chains
 //!
-//! Invariant: the second addition cannot carry again: the first gives at most 0xffff + 0xff. Not here:
-//! byte order.
+//! Invariant: the second addition cannot carry again: the first gives at most 0xffff + 0xff. Not
+//! here: byte order.
 
 use crate::blocks::bits::ZExt;
 use rust_hdl::prelude::*;

@@ -2,9 +2,9 @@
 //!
 //!   header ──► tags ──► ethertype ──► 4:1 mux ──►[ window, room, kind ]      1 cycle, at `go`
 //!
-//! IEEE 802.1Q: up to three tags (0x8100, 0x88a8), each only with its 4 bytes within the collected ones.
-//! Invariant: `room` never counts a byte that is not there (`rtl_parse`). Not here: 802.3 lengths, which
-//! are `classify`'s.
+//! IEEE 802.1Q: up to three tags (0x8100, 0x88a8), each only with its 4 bytes within the collected
+//! ones. Invariant: `room` never counts a byte that is not there (`rtl_parse`). Not here: 802.3
+//! lengths, which are `classify`'s.
 
 use crate::blocks::bits::ZExt;
 use crate::blocks::reg::{ClkRst, RegE};

@@ -3,9 +3,10 @@
 //!   window, kind, room ──► fields ───────────────────────►[ fields ]      1 cycle, at `go`
 //!                     └──► masked words ──► adder trees ──►[ sums ]
 //!
-//! RFC 791 (3.1), RFC 8200 (3). IPv4 needs 20 bytes, version 4 and IHL >= 5; IPv6 needs 40 bytes, whatever
-//! its version. Invariants: bytes that are not there never count; with `trim`, `room` ends where the IP
-//! length ends (both `rtl_parse`). Not here: extension headers; the fold of the sums, in a later cycle.
+//! RFC 791 (3.1), RFC 8200 (3). IPv4 needs 20 bytes, version 4 and IHL >= 5; IPv6 needs 40 bytes,
+//! whatever its version. Invariants: bytes that are not there never count; with `trim`, `room` ends
+//! where the IP length ends (both `rtl_parse`). Not here: extension headers; the fold of the sums,
+//! in a later cycle.
 
 use super::word_tree::WordTree;
 use crate::blocks::bits::ZExt;
@@ -144,7 +145,8 @@ impl Logic for Network {
             self.ip_len.next = self.payload_wide.val() + 40;
             self.long_enough.next = true;
         }
-        // An IP length behind the end of the frame cuts nothing off here either: `room` ends before.
+        // An IP length behind the end of the frame cuts nothing off here either: `room` ends
+        // before.
         self.room_wide.next = self.room.val().to_bits();
         self.left.next = self.room.val();
         if self.trim.val() & self.long_enough.val() & (self.ip_len.val() < self.room_wide.val()) {

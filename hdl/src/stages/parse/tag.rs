@@ -2,9 +2,9 @@
 //!
 //!   header, bytes ──► header without the tag, bytes - 4, tag      0 cycles
 //!
-//! IEEE 802.1Q: TPID 0x8100 or 0x88a8 at byte 12. Without the whole 18-byte header, nothing is taken.
-//! Invariant: the other bytes keep their order (`rtl_parse`). Not here: the beats, which keep the tag
-//! until `strip`.
+//! IEEE 802.1Q: TPID 0x8100 or 0x88a8 at byte 12. Without the whole 18-byte header, nothing is
+//! taken. Invariant: the other bytes keep their order (`rtl_parse`). Not here: the beats, which
+//! keep the tag until `strip`.
 
 use crate::blocks::byte_order::Swap;
 use rust_hdl::prelude::*;

@@ -1,11 +1,11 @@
 //! Walks IPv6 extension headers, then reads the transport header at the position found.
 //!
-//!   start ─► position ─► window >> position ─┬─ header 0, 43, 60 ─► next position    1 cycle each, `more`
-//!                                            └─ else ─►[ transport fields ]          1 cycle
+//!   start ─► position ─► window >> position ─┬─ 0, 43, 60 ─► next position      1 cycle each
+//!                                            └─ else ─►[ transport fields ]     1 cycle
 //!
-//! RFC 8200 (4.1, 4.3, 4.4, 4.6), RFC 9293 (3.1), RFC 768. The walk ends at a header that is not there up to
-//! its end. Invariants: it ends, since every step takes 8 of at most 114 bytes; nothing behind `room`
-//! counts (both `rtl_parse`). Not here: checksums.
+//! RFC 8200 (4.1, 4.3, 4.4, 4.6), RFC 9293 (3.1), RFC 768. The walk ends at a header that is not
+//! there up to its end. Invariants: it ends, since every step takes 8 of at most 114 bytes; nothing
+//! behind `room` counts (both `rtl_parse`). Not here: checksums.
 
 use super::network::NetworkFields;
 use crate::blocks::bits::ZExt;

@@ -1,9 +1,9 @@
 //! Adds 32 16-bit words without losing a carry.
 //!
-//!   lane 0..31 ──► five adder levels ──► sum (21 bits used)      0 cycles, 5 levels of carry chains
+//!   lane 0..31 ──► five levels of adders ──► sum, 21 bits used      0 cycles
 //!
-//! Words may be in either byte order: RFC 1071 (2)(B). Invariant: no overflow (32 * 0xffff < 2^21). Not
-//! here: the fold.
+//! Words may be in either byte order: RFC 1071 (2)(B). Invariant: no overflow (32 * 0xffff < 2^21).
+//! Not here: the fold.
 
 use crate::blocks::bits::ZExt;
 use rust_hdl::prelude::*;

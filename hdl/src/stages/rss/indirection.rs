@@ -1,10 +1,11 @@
-//! The indirection table: 128 queues, one write port, one read port for frames and one for the host.
+//! The indirection table: 128 queues, one write port, one read port for frames and one for the
+//! host.
 //!
-//!   waddr, wdata, write ──►[ 2 x LutRam, valid bits ]──► queue, host_queue      0 cycles from the address
+//!   waddr, wdata, write ──►[ 2 x LutRam, valid bits ]──► queue, host_queue      0 cycles to read
 //!
-//! Invariant: an entry reads as 0 until it is written after a reset (`entries_are_zero_after_reset`):
-//! memory has no reset, so that each entry has a valid bit, and no clearing needs waiting for. Not here:
-//! queues that do not exist.
+//! Invariant: an entry reads as 0 until it is written after a reset
+//! (`entries_are_zero_after_reset`): memory has no reset, so that each entry has a valid bit, and
+//! no clearing needs waiting for. Not here: queues that do not exist.
 
 use crate::blocks::ram::LutRam;
 use crate::blocks::reg::{ClkRst, RegR};

@@ -1,10 +1,11 @@
-//! Lays the hash input out: addresses and ports in the order of the symmetric mode, zero where nothing counts.
+//! Lays the hash input out: addresses and ports in the order of the symmetric mode, zero where
+//! nothing counts.
 //!
 //!   addresses, ports ──► mixed pairs ──► source, destination, ports without gaps      0 cycles
 //!
-//! Modes follow the kernel's `scaling.rst` (7.3). A zero bit leaves a Toeplitz hash alone, so what does not
-//! count is zeroed. Invariant: swapping source and destination changes nothing in the symmetric modes
-//! (`rtl_classify_rss`). Not here: which fields count.
+//! Modes follow the kernel's `scaling.rst` (7.3). A zero bit leaves a Toeplitz hash alone, so what
+//! does not count is zeroed. Invariant: swapping source and destination changes nothing in the
+//! symmetric modes (`rtl_classify_rss`). Not here: which fields count.
 
 use crate::blocks::bits::ZExt;
 use rust_hdl::prelude::*;

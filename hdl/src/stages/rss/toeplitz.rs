@@ -2,9 +2,9 @@
 //!
 //!   72 input bits, step ──► 103 key bits (4:1 mux) ──► 32 parities of 72 products      0 cycles
 //!
-//! Follows the published definition: XOR, over the set input bits i in order of reception, of the 32 key
-//! bits from bit i on. Four steps make a hash, at a quarter of the logic. Invariant: four steps XORed are
-//! the model's hash (`rtl_classify_rss`). Not here: the accumulator.
+//! Follows the published definition: XOR, over the set input bits i in order of reception, of the
+//! 32 key bits from bit i on. Four steps make a hash, at a quarter of the logic. Invariant: four
+//! steps XORed are the model's hash (`rtl_classify_rss`). Not here: the accumulator.
 
 use crate::blocks::bits::Pack;
 use crate::blocks::byte_order::Swap;
@@ -57,8 +57,8 @@ impl Logic for Toeplitz {
         } else if self.step.val() == 3 {
             self.key_slice.next = self.key_pack.o.val().get_bits::<104>(216);
         }
-        // Turned round, the first bit is the highest of both: input bit i meets hash bit j at key bit
-        // i + j + 1.
+        // Turned round, the first bit is the highest of both: input bit i meets hash bit j at key
+        // bit i + j + 1.
         self.key_order.i.next = self.key_slice.val();
         self.chunk_order.i.next = self.chunk.val();
         for i in 0..32 {
