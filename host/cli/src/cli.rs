@@ -162,7 +162,7 @@ pub struct SpecArgs {
 pub enum SpecAction {
     /// Show registers, record layouts and coded names
     Show {
-        /// For machines
+        /// As JSON, for machines
         #[arg(long)]
         json: bool,
     },
@@ -183,7 +183,7 @@ pub enum SpecAction {
 /// Arguments of `groove doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// For machines
+    /// As JSON, for machines
     #[arg(long)]
     pub json: bool,
 }

@@ -45,7 +45,8 @@ pub fn differences(expected: &Delivery, found: &Delivery) -> Vec<Difference> {
     list.check("alone_reason", expected.alone_reason.name(), found.alone_reason.name());
     list.check("gso_size", expected.gso_size, found.gso_size);
     list.check("gso_segs", expected.gso_segs, found.gso_segs);
-    let gso = |d: &Delivery| format!("0x{:x} {}", d.gso_type, crate::capture::gso_names(d.gso_type));
+    let gso =
+        |d: &Delivery| format!("0x{:x} {}", d.gso_type, crate::capture::gso_names(d.gso_type));
     list.check_text("gso_type", gso(expected), gso(found));
     list.check("encapsulation", expected.encapsulation, found.encapsulation);
     list.check("hdr_len", expected.hdr_len, found.hdr_len);
@@ -159,7 +160,9 @@ impl Mismatch {
     /// The frames that it is about.
     pub fn frames(&self) -> Vec<u32> {
         let mut frames = match self {
-            Self::Delivery { expected, found, .. } => [&expected.frames[..], &found.frames].concat(),
+            Self::Delivery { expected, found, .. } => {
+                [&expected.frames[..], &found.frames].concat()
+            }
             Self::Unpaired { delivery, .. } => delivery.frames.clone(),
             Self::Drop { expected, found } => {
                 expected.iter().chain(found).map(|(frame, _)| *frame).collect()

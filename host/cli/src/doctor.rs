@@ -105,12 +105,14 @@ fn look(toolbox: &Toolbox, wanted: &Wanted) -> Finding {
     Finding { tool: tool.program, state, required, version, minimum, purpose, install }
 }
 
-/// The first word of the first line that starts with a digit and has a dot in it.
+/// The first number with a dot in the first line: `12.2.0` of `g++ (Debian 12.2.0-14) 12.2.0`.
 fn version(output: &str) -> Option<String> {
-    let words = output.lines().next()?.split_whitespace();
-    let mut numbers = words.filter(|w| w.starts_with(|c: char| c.is_ascii_digit()) && w.contains('.'));
-    let word = numbers.next()?;
-    Some(word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric()).to_owned())
+    let words = output.lines().next()?.split(|c: char| c.is_whitespace() || c == '(');
+    let number = |word: &str| {
+        let end = word.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(word.len());
+        word[..end].trim_end_matches('.').to_owned()
+    };
+    words.map(number).find(|number| number.contains('.'))
 }
 
 /// Compares versions number by number; what is no number counts as 0.
@@ -134,7 +136,10 @@ mod tests {
         assert_eq!(found("g++ (Debian 12.2.0-14+deb12u1) 12.2.0\nmore"), Some("12.2.0".into()));
         assert_eq!(found("GNU Make 4.3"), Some("4.3".into()));
         assert_eq!(found("Yosys 0.23 (git sha1 7ce5011c24b)"), Some("0.23".into()));
-        assert_eq!(found("TShark (Wireshark) 4.0.17 (Git v4.0.17 packaged)."), Some("4.0.17".into()));
+        assert_eq!(
+            found("TShark (Wireshark) 4.0.17 (Git v4.0.17 packaged)."),
+            Some("4.0.17".into())
+        );
         assert_eq!(found("git version 2.39.5"), Some("2.39.5".into()));
         assert_eq!(found("Verilator rev vUNKNOWN-built20260516"), None);
         assert_eq!(found(""), None);

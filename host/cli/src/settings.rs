@@ -184,7 +184,10 @@ mod tests {
             "station=02:00:00:00:00:ff",
             &key,
         ] {
-            assert_eq!(Setting::parse(text).map(|setting| setting.to_string()), Ok(text.to_owned()));
+            assert_eq!(
+                Setting::parse(text).map(|setting| setting.to_string()),
+                Ok(text.to_owned())
+            );
         }
     }
 

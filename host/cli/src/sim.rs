@@ -216,7 +216,9 @@ impl Run<'_> {
     ) -> Result<Outcome, SimError> {
         let mismatch = match stop {
             None => None,
-            Some(Stop::Mismatch(mismatch)) => Some(MismatchReport::new(*mismatch, &mut self.ledger)),
+            Some(Stop::Mismatch(mismatch)) => {
+                Some(MismatchReport::new(*mismatch, &mut self.ledger))
+            }
             Some(Stop::Engine(engine, source)) => {
                 let frame = self.report.frames.saturating_sub(1);
                 return Err(SimError::Engine { engine, frame, source });

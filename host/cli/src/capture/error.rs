@@ -94,7 +94,9 @@ impl Error {
                 "record again: `tcpdump --interface IFACE --snapshot-length 0 -w FILE.pcap`"
             }
             Self::Format { compressed: true, .. } => "decompress it first, for example with gunzip",
-            Self::Format { .. } => "convert it: `editcap -F pcapng INPUT OUTPUT`",
+            Self::Format { .. } => {
+                "name a capture; `editcap -F pcapng INPUT OUTPUT` converts other formats"
+            }
             Self::LinkType { .. } => {
                 "record on an Ethernet interface; `any`, Wi-Fi monitor and tunnel interfaces \
                  have other link types"
@@ -103,7 +105,9 @@ impl Error {
                 "what was read up to there is reported; `editcap INPUT OUTPUT` saves the readable \
                  part"
             }
-            Self::Read { .. } => "check the disk or the pipe; what was read up to there is reported",
+            Self::Read { .. } => {
+                "check the disk or the pipe; what was read up to there is reported"
+            }
             Self::Write { .. } => "check that the directory exists, is writable and has room",
         }
     }

@@ -95,11 +95,11 @@ impl Reader {
         total_bytes: Option<u64>,
     ) -> Result<Self, Error> {
         let mut magic = Vec::with_capacity(4);
-        source
-            .by_ref()
-            .take(4)
-            .read_to_end(&mut magic)
-            .map_err(|source| Error::Read { path: path.clone(), offset: 0, source })?;
+        source.by_ref().take(4).read_to_end(&mut magic).map_err(|source| Error::Read {
+            path: path.clone(),
+            offset: 0,
+            source,
+        })?;
         let word = match magic[..] {
             [] => return Err(Error::Empty { path }),
             [a, b, c, d] => u32::from_be_bytes([a, b, c, d]),

@@ -33,8 +33,7 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
         None => None,
     };
     let mut progress = Progress::new(reader.total_bytes());
-    let outcome =
-        sim::run(&mut reader, engines, &setup, out.as_mut(), &mut |at| progress.at(at));
+    let outcome = sim::run(&mut reader, engines, &setup, out.as_mut(), &mut |at| progress.at(at));
     progress.finish();
     let outcome = outcome.map_err(|e| sim_failure(&e))?;
     if let Some(out) = out {

@@ -59,12 +59,7 @@ impl Engines {
     }
 
     /// Takes a token.
-    pub fn token(
-        &mut self,
-        queue: u8,
-        kind: TokenKind,
-        out: &mut Vec<Event>,
-    ) -> Result<(), Stop> {
+    pub fn token(&mut self, queue: u8, kind: TokenKind, out: &mut Vec<Event>) -> Result<(), Stop> {
         self.step(|engine, events| engine.token(queue, kind, events), out)
     }
 

@@ -33,18 +33,19 @@ fn head(report: &Report) -> String {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{name:9} {value}");
     };
-    line("capture", format!("{}: {} records", report.capture, report.records));
+    let count = |n: u64, name: &str| format!("{n} {name}{}", if n == 1 { "" } else { "s" });
+    line("capture", format!("{}: {}", report.capture, count(report.records, "record")));
     if report.skipped.cut > 0 {
-        let rule = if report.cut_rule == "skip" { "skipped" } else { "run as they are" };
-        line("", format!("{} frames cut by the snap length, {rule}", report.skipped.cut));
+        let rule = if report.cut_rule == "skip" { "skipped" } else { "run as it is" };
+        line("", format!("{} cut by the snap length, {rule}", count(report.skipped.cut, "frame")));
     }
     if report.skipped.empty > 0 {
-        line("", format!("{} records without a byte, skipped", report.skipped.empty));
+        line("", format!("{} without a byte, skipped", count(report.skipped.empty, "record")));
     }
     line("engine", format!("{}: {}", report.engine, report.result));
     let options = if report.options.is_empty() { "none".into() } else { report.options.join(" ") };
     line("profile", format!("{}, options {options}", report.profile));
-    line("flush", format!("{}, {} queues", report.pace, report.queue_count));
+    line("flush", format!("{}, {}", report.pace, count(report.queue_count.into(), "queue")));
     for difference in report.mismatch.iter().flatten() {
         line("differs", difference.clone());
     }

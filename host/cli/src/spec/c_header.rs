@@ -71,11 +71,11 @@ impl Header {
 
     fn register(&mut self, register: &Register) {
         let name = register.name;
-        self.define(name, format!("0x{:03x}u", register.offset), register.doc);
+        self.define(&format!("REG_{name}"), format!("0x{:03x}u", register.offset), register.doc);
         if register.count > 1 {
-            self.define(&format!("{name}_COUNT"), register.count, "");
+            self.define(&format!("REG_{name}_COUNT"), register.count, "");
         }
-        self.define(&format!("{name}_RESET"), format!("0x{:08x}u", register.reset), "");
+        self.define(&format!("REG_{name}_RESET"), format!("0x{:08x}u", register.reset), "");
         for field in register.fields {
             let field_name = format!("{name}_{}", constant(field.name));
             self.define(&format!("{field_name}_SHIFT"), field.lsb, field.doc);
@@ -135,7 +135,7 @@ mod tests {
     fn the_c_header_is_complete() {
         let text = c_header(512, 32);
         for register in all_registers() {
-            assert!(text.contains(&format!("#define GROOVE_{} 0x", register.name)));
+            assert!(text.contains(&format!("#define GROOVE_REG_{} 0x", register.name)));
         }
         for names in NAMES {
             for name in names.names {

@@ -58,8 +58,8 @@ pub fn fill(page: &str) -> Result<Page, FenceError> {
             return Err(FenceError::Stray { line });
         }
         let Some(name) = begin(text) else { continue };
-        let generated = section(name)
-            .ok_or_else(|| FenceError::Unknown { line, name: name.to_owned() })?;
+        let generated =
+            section(name).ok_or_else(|| FenceError::Unknown { line, name: name.to_owned() })?;
         let mut old = String::new();
         let open = || FenceError::Open { line, name: name.to_owned() };
         let end = loop {
@@ -92,7 +92,8 @@ fn begin(line: &str) -> Option<&str> {
 mod tests {
     use super::*;
 
-    const PAGE: &str = "# Title\n\n<!-- BEGIN GROOVE exit-codes -->\nold\n<!-- END GROOVE -->\nafter";
+    const PAGE: &str =
+        "# Title\n\n<!-- BEGIN GROOVE exit-codes -->\nold\n<!-- END GROOVE -->\nafter";
 
     #[test]
     fn only_fenced_text_changes() {

@@ -77,8 +77,7 @@ fn registers() -> String {
             ]
         })
     });
-    let mut text =
-        table(&["Offset", "Register", "Stage", "Access", "Reset", "Meaning"], rows);
+    let mut text = table(&["Offset", "Register", "Stage", "Access", "Reset", "Meaning"], rows);
     text.push('\n');
     let rows = all_registers().flat_map(|register| {
         register.fields.iter().map(|field| {
@@ -104,9 +103,10 @@ fn access(register: &Register) -> &'static str {
 }
 
 fn layout_table(layout: &Layout) -> String {
-    let rows = layout.fields.iter().map(|field| {
-        vec![code(field.name), bits(field.lsb, field.width), field.doc.into()]
-    });
+    let rows = layout
+        .fields
+        .iter()
+        .map(|field| vec![code(field.name), bits(field.lsb, field.width), field.doc.into()]);
     let table = table(&["Field", "Bits", "Meaning"], rows);
     format!("{} bits, first field lowest.\n\n{table}", layout.bits())
 }
@@ -126,8 +126,10 @@ fn titled(names: &Names) -> String {
 }
 
 fn gso_type() -> String {
-    let rows =
-        GSO_NAMES.iter().enumerate().map(|(i, name)| vec![i.to_string(), format!("`SKB_GSO_{name}`")]);
+    let rows = GSO_NAMES
+        .iter()
+        .enumerate()
+        .map(|(i, name)| vec![i.to_string(), format!("`SKB_GSO_{name}`")]);
     table(&["Bit", "Kernel name"], rows)
 }
 

@@ -1,0 +1,105 @@
+//! Errors as people see them: text, help line and exit code. Accept a wanted change with `cargo insta review`.
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+
+use support::{Order, groove, pcap, pcap_header, pcap_record, train};
+
+/// Runs `groove sim x.pcap --engine model` on a file of these bytes.
+fn sim(bytes: &[u8], more: &[&str]) -> String {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("x.pcap"), bytes).unwrap();
+    let args = [&["sim", "x.pcap", "--engine", "model"], more].concat();
+    groove(dir.path(), &args).shown()
+}
+
+fn plain(args: &[&str]) -> String {
+    groove(Path::new(env!("CARGO_MANIFEST_DIR")), args).shown()
+}
+
+#[test]
+fn wrong_usage() {
+    insta::assert_snapshot!("usage_no_command", plain(&["nonsense"]));
+    insta::assert_snapshot!("usage_no_capture", plain(&["sim"]));
+    insta::assert_snapshot!("usage_width", plain(&["sim", "x", "--width", "48"]));
+    insta::assert_snapshot!("usage_queues", plain(&["sim", "x", "--queues", "33"]));
+    insta::assert_snapshot!("usage_batch_zero", plain(&["sim", "x", "--batch", "0"]));
+    let both = ["sim", "x", "--batch", "1", "--ticks", "1"];
+    insta::assert_snapshot!("usage_batch_and_ticks", plain(&both));
+    insta::assert_snapshot!("usage_profile", plain(&["sim", "x", "--profile", "linux-5.10"]));
+    insta::assert_snapshot!("usage_set_unknown", plain(&["sim", "x", "--set", "gro=on"]));
+    insta::assert_snapshot!("usage_set_value", plain(&["sim", "x", "--set", "rxcsum=maybe"]));
+    let frame = ["sim", "x", "--set", "max_frame_bytes=9217"];
+    insta::assert_snapshot!("usage_set_bound", plain(&frame));
+    let wave = ["sim", "x", "--engine", "model", "--wave", "w.fst"];
+    insta::assert_snapshot!("usage_wave_of_the_model", plain(&wave));
+    let header = ["sim", "x", "--engine", "rtl", "--set", "max_header=none"];
+    insta::assert_snapshot!("usage_header_without_bound", plain(&header));
+}
+
+#[test]
+fn no_capture_there() {
+    let model = ["--engine", "model"];
+    let run = |path: &str| plain(&[&["sim", path], &model[..]].concat());
+    insta::assert_snapshot!("capture_missing", run("nowhere.pcap"));
+    insta::assert_snapshot!("capture_is_a_directory", run("src"));
+}
+
+#[test]
+fn captures_that_hold_nothing() {
+    insta::assert_snapshot!("capture_empty", sim(&[], &[]));
+    insta::assert_snapshot!("capture_header_only", sim(&pcap(&[]), &[]));
+    let mut cut = pcap_header(Order::Little, false, 1);
+    cut.extend(pcap_record(Order::Little, 0, 0, &[0; 60], 1514));
+    insta::assert_snapshot!("capture_all_cut", sim(&cut, &[]));
+}
+
+#[test]
+fn captures_of_another_kind() {
+    insta::assert_snapshot!("capture_text", sim(b"hello, world\n", &[]));
+    insta::assert_snapshot!("capture_compressed", sim(&[0x1f, 0x8b, 8, 0, 0, 0], &[]));
+    insta::assert_snapshot!("capture_three_bytes", sim(&[0xd4, 0xc3, 0xb2], &[]));
+    let wifi = pcap_header(Order::Little, false, 105);
+    insta::assert_snapshot!("capture_wifi", sim(&wifi, &[]));
+}
+
+#[test]
+fn damage_is_reported_after_the_report() {
+    let mut file = pcap(&train(1000, 3, 100));
+    file.truncate(file.len() - 1);
+    insta::assert_snapshot!("capture_cut_off", sim(&file, &[]));
+    let order = Order::Little;
+    let mut file = support::section(order);
+    file.extend(support::interface(order, 1, 0, 0));
+    for frame in train(1000, 2, 100) {
+        file.extend(support::enhanced(order, 0, 0, &frame, frame.len() as u32));
+    }
+    let last = file.len() - 1;
+    file[last] ^= 1;
+    insta::assert_snapshot!("capture_damaged", sim(&file, &[]));
+}
+
+#[test]
+fn outputs_that_cannot_be_written() {
+    let file = pcap(&train(1000, 2, 100));
+    insta::assert_snapshot!("out_no_directory", sim(&file, &["--out", "no/where.pcapng"]));
+    insta::assert_snapshot!("json_no_directory", sim(&file, &["--json=no/where.json"]));
+}
+
+#[test]
+fn stale_docs() {
+    let dir = tempfile::tempdir().unwrap();
+    let check = |page: &str| {
+        fs::write(dir.path().join("page.md"), page).unwrap();
+        groove(dir.path(), &["spec", "check", "--docs", "."]).shown()
+    };
+    let stale = "<!-- BEGIN GROOVE Verdict -->\nold\n<!-- END GROOVE -->\n";
+    insta::assert_snapshot!("docs_stale", check(stale));
+    insta::assert_snapshot!("docs_unknown", check(&stale.replace("Verdict", "nothing")));
+    insta::assert_snapshot!("docs_open", check("<!-- BEGIN GROOVE Verdict -->\n"));
+    insta::assert_snapshot!("docs_without_fences", check("# Title\n"));
+    let missing = groove(dir.path(), &["spec", "check"]).shown();
+    insta::assert_snapshot!("docs_missing", missing);
+}

@@ -1,0 +1,42 @@
+//! Help texts as people see them. Accept a wanted change with `cargo insta review`.
+
+mod support;
+
+use std::path::Path;
+
+use support::groove;
+
+fn help(args: &[&str]) -> String {
+    let run = groove(Path::new("."), args);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    run.stdout
+}
+
+#[test]
+fn of_the_command() {
+    insta::assert_snapshot!("help", help(&["--help"]));
+}
+
+#[test]
+fn of_sim() {
+    insta::assert_snapshot!("help_sim", help(&["sim", "--help"]));
+}
+
+#[test]
+fn of_spec() {
+    insta::assert_snapshot!("help_spec", help(&["spec", "--help"]));
+    insta::assert_snapshot!("help_spec_check", help(&["spec", "check", "--help"]));
+}
+
+#[test]
+fn of_doctor() {
+    insta::assert_snapshot!("help_doctor", help(&["doctor", "--help"]));
+}
+
+#[test]
+fn the_exit_codes_are_in_the_help() {
+    let text = help(&["--help"]);
+    for (code, meaning) in groove::exit::TABLE {
+        assert!(text.contains(&format!("{code}  {meaning}")), "{code}");
+    }
+}
