@@ -33,7 +33,7 @@ pub struct Compare {
     /// Compares; else the result means nothing (it costs simulation time).
     pub en: Signal<In, Bit>,
     /// Header of the frame.
-    pub new: Signal<In, Bits<1024>>,
+    pub arrived: Signal<In, Bits<1024>>,
     /// Header of the session.
     pub stored: Signal<In, Bits<1024>>,
     /// Of the frame.
@@ -74,7 +74,7 @@ impl Default for Compare {
         let mask = |m: u64| Constant::new(m.into());
         Self {
             en: Default::default(),
-            new: Default::default(),
+            arrived: Default::default(),
             stored: Default::default(),
             key: Default::default(),
             ipv4: Default::default(),
@@ -120,9 +120,9 @@ impl Logic for Compare {
         }
         if self.en.val() {
             self.first.next =
-                self.new.val().get_bits::<16>(0) ^ self.stored.val().get_bits::<16>(0);
+                self.arrived.val().get_bits::<16>(0) ^ self.stored.val().get_bits::<16>(0);
             for w in 0..WORDS {
-                self.x[w].next = self.new.val().get_bits::<32>(w * 32 + 16)
+                self.x[w].next = self.arrived.val().get_bits::<32>(w * 32 + 16)
                     ^ self.stored.val().get_bits::<32>(w * 32 + 16);
                 if self.x[w].val().any() {
                     self.differs.next = self.differs.val().replace_bit(w, true);

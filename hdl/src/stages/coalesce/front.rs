@@ -35,7 +35,7 @@ pub struct Front {
     pub header: Signal<Out, Bits<1024>>,
     /// Class.
     pub key: Signal<Out, Key>,
-    class: FrameKey,
+    classify: FrameKey,
     meta_reg: RegE<FrameMeta>,
     header_reg: RegE<Bits<1024>>,
     key_reg: RegE<Key>,
@@ -48,19 +48,19 @@ impl Logic for Front {
         ClkRst::link(&mut self.cr, &mut self.meta_reg.cr);
         ClkRst::link(&mut self.cr, &mut self.header_reg.cr);
         ClkRst::link(&mut self.cr, &mut self.key_reg.cr);
-        self.class.meta.next = self.new_meta.val();
-        self.class.header.next = self.new_header.val();
-        self.class.en.next = self.offered.val();
-        self.class.rxcsum.next = self.rxcsum.val();
-        self.class.vlan_gro.next = self.vlan_gro.val();
-        self.class.strict_order.next = self.strict_order.val();
+        self.classify.meta.next = self.new_meta.val();
+        self.classify.header.next = self.new_header.val();
+        self.classify.en.next = self.offered.val();
+        self.classify.rxcsum.next = self.rxcsum.val();
+        self.classify.vlan_gro.next = self.vlan_gro.val();
+        self.classify.strict_order.next = self.strict_order.val();
         self.loads.next = self.take.val() & self.offered.val();
         self.meta_reg.en.next = self.loads.val();
         self.meta_reg.d.next = self.new_meta.val();
         self.header_reg.en.next = self.loads.val();
         self.header_reg.d.next = self.new_header.val();
         self.key_reg.en.next = self.loads.val();
-        self.key_reg.d.next = self.class.key.val();
+        self.key_reg.d.next = self.classify.key.val();
         self.meta.next = self.meta_reg.q.val();
         self.header.next = self.header_reg.q.val();
         self.key.next = self.key_reg.q.val();

@@ -72,7 +72,7 @@ pub struct Rules {
     ip_id: Constant<Bits<5>>,
     empty: Constant<Bits<5>>,
     larger: Constant<Bits<5>>,
-    sequence: Constant<Bits<5>>,
+    out_of_order: Constant<Bits<5>>,
     soft_flush: Constant<Bits<5>>,
     limit: Constant<Bits<5>>,
 }
@@ -118,7 +118,7 @@ impl Default for Rules {
             ip_id: reason(EndReason::IpId),
             empty: reason(EndReason::Empty),
             larger: reason(EndReason::Larger),
-            sequence: reason(EndReason::Sequence),
+            out_of_order: reason(EndReason::Sequence),
             soft_flush: reason(EndReason::SoftFlush),
             limit: reason(EndReason::Limit),
         }
@@ -183,7 +183,7 @@ impl Logic for Rules {
         } else if self.length.val() > self.session.val().gso_size {
             self.out.next.reason = self.larger.val();
         } else if self.meta.val().tcp_seq != self.session.val().next_seq {
-            self.out.next.reason = self.sequence.val();
+            self.out.next.reason = self.out_of_order.val();
         } else if self.meta.val().soft_flush {
             self.out.next.reason = self.soft_flush.val();
         } else if self.too_long.val() {

@@ -123,7 +123,7 @@ impl Logic for Store {
         self.young.next = self.sessions.rdata.val().tick == self.tick.val();
 
         self.compare.en.next = self.comparing.val();
-        self.compare.new.next = self.header.val();
+        self.compare.arrived.next = self.header.val();
         self.compare.stored.next = self.headers.rdata.val();
         self.compare.key.next = self.key.val();
         self.compare.ipv4.next = self.meta.val().l3_kind == self.ipv4.val();
