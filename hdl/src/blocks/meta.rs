@@ -113,13 +113,13 @@ macro_rules! stream {
     };
 }
 
-stream!("A frame's collected header as received (`bytes` = min(128, length), then zeros), or a token."
+stream!("A frame's header as received (`bytes` = min(128, length), then zeros), or a token."
     HeadSource "HeadSource" HeadSink "HeadSink" {
         header: Bits<1024>, bytes: Bits<8>,
         is_token: Bit, token_kind: Bits<2>, queue: Bits<5>
 });
-stream!("Metadata, header and hash input: both addresses as received, IPv4 ones without a gap, then both \
-    ports; `hashable`: the IP version is as the ethertype says."
+stream!("Metadata, header and hash input: both addresses as received, IPv4 ones without a gap, \
+    then both ports; `hashable`: the IP version is as the ethertype says."
     FlowSource "FlowSource" FlowSink "FlowSink" {
         meta: FrameMeta, header: Bits<1024>, addresses: Bits<256>, ports: Bits<32>, hashable: Bit
 });
