@@ -13,6 +13,10 @@ use libloading::{Library, Symbol};
 
 use crate::{Error, Source, Toolbox, build};
 
+// Ports are read and written as bytes.
+#[cfg(target_endian = "big")]
+compile_error!("values of the simulation are taken to lie lowest byte first");
+
 /// A port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortInfo {
@@ -248,6 +252,25 @@ impl Dut {
         unsafe { std::slice::from_raw_parts(at.cast::<u32>(), bytes / 4) }
     }
 
+    /// All bytes of a port, the lowest first.
+    pub(crate) fn bytes(&self, port: Port) -> &[u8] {
+        let Slot { value: at, bytes, .. } = self.slots[port.0];
+        // SAFETY: `at` points to `bytes` bytes in the object that `self` owns; the borrow of `self`
+        // excludes evaluation while it lasts. Values lie lowest byte first (see the check above).
+        unsafe { std::slice::from_raw_parts(at, bytes) }
+    }
+
+    /// All bytes of an input as wide as its storage, the lowest first.
+    ///
+    /// # Panics
+    /// If it is narrower: bits above its width have to stay zero.
+    pub(crate) fn bytes_mut(&mut self, port: Port) -> &mut [u8] {
+        let Slot { value: at, bytes, width } = self.slots[port.0];
+        assert_eq!(width, 8 * bytes, "{} has bits to spare", self.ports[port.0].name);
+        // SAFETY: as in `bytes`; `&mut self` excludes all other users.
+        unsafe { std::slice::from_raw_parts_mut(at, bytes) }
+    }
+
     /// Clock low: outputs follow the inputs that were set.
     ///
     /// # Errors
@@ -363,8 +386,16 @@ mod tests {
 
     const SLICE: &str = include_str!("../testdata/slice.v");
 
+    /// Tools with a cache of their own, in which Verilator's run time lies already.
     fn tools(cache: &Path) -> Toolbox {
-        Toolbox { cache: Some(cache.to_owned()), ..Toolbox::from_env() }
+        let tools = Toolbox::from_env();
+        build::shared_object(&slice(false), &tools).unwrap();
+        for entry in std::fs::read_dir(tools.cache.as_ref().unwrap()).unwrap().flatten() {
+            if entry.path().extension().is_some_and(|x| x == "o") {
+                std::fs::copy(entry.path(), cache.join(entry.file_name())).unwrap();
+            }
+        }
+        Toolbox { cache: Some(cache.to_owned()), ..tools }
     }
 
     fn slice(trace: bool) -> Source<'static> {
@@ -449,9 +480,10 @@ mod tests {
     #[test]
     fn parallel_builds_share_one_entry() {
         let dir = tempfile::tempdir().unwrap();
+        let tools = tools(dir.path());
         std::thread::scope(|scope| {
             for _ in 0..3 {
-                scope.spawn(|| Dut::build_with(&slice(false), &tools(dir.path())).unwrap());
+                scope.spawn(|| Dut::build_with(&slice(false), &tools).unwrap());
             }
         });
         let objects = std::fs::read_dir(dir.path()).unwrap().flatten();

@@ -96,6 +96,45 @@ pub enum Error {
         /// Which.
         path: PathBuf,
     },
+    /// The emission of the hardware failed: a fault of the source.
+    #[error("the hardware could not be emitted: {0}")]
+    Emission(String),
+    /// A port has another width than the harness needs.
+    #[error("port {port} is {found} bits wide, not {needed}")]
+    PortWidth {
+        /// Port.
+        port: String,
+        /// Bits it has.
+        found: usize,
+        /// Bits it should have.
+        needed: usize,
+    },
+    /// A frame without bytes was pushed: a stream has no beat for it.
+    #[error("frame {frame} has no bytes")]
+    EmptyFrame {
+        /// Its number.
+        frame: u64,
+    },
+    /// The hardware broke the protocol of a port.
+    #[error("{port}, cycle {cycle}: {what}")]
+    Protocol {
+        /// Port or stream.
+        port: String,
+        /// Clock cycle since reset.
+        cycle: u64,
+        /// What was wrong.
+        what: String,
+    },
+    /// Nothing moved for a long time.
+    #[error("no progress for {idle_cycles} cycles up to cycle {cycle}: {waiting}")]
+    Stuck {
+        /// Clock cycle since reset.
+        cycle: u64,
+        /// Cycles without progress.
+        idle_cycles: u64,
+        /// What was waited for.
+        waiting: String,
+    },
     /// Verilator's run time gave up, for instance because a combinational loop did not settle.
     #[error("simulation stopped in cycle {cycle}: {message}")]
     Simulation {
@@ -110,5 +149,14 @@ impl Error {
     /// Whether a program has to be installed first.
     pub fn is_missing_tool(&self) -> bool {
         matches!(self, Self::ToolMissing { .. } | Self::ToolTooOld { .. } | Self::ZlibMissing)
+    }
+
+    /// The cycle in which a simulation failed: the place to look at in waves.
+    pub fn cycle(&self) -> Option<u64> {
+        match self {
+            Self::Protocol { cycle, .. } | Self::Stuck { cycle, .. } => Some(*cycle),
+            Self::Simulation { cycle, .. } => Some(*cycle),
+            _ => None,
+        }
     }
 }
