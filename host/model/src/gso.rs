@@ -10,7 +10,8 @@
 //!
 //! Segments are frames as they reached coalesce: a stripped tag is given back by the caller.
 //! Invariant: exact for everything that merges, but the exceptions named in `tests/tests/gso.rs`.
-//! Not here: GRE checksums are computed anew as well, so a merged one (stale) cannot come back.
+//! Not here: a GRE checksum. A merged delivery has the type GRE, never GRE_CSUM, so the kernel leaves
+//! the first frame's in all segments, and so does this.
 
 use groove_spec::stages::coalesce::{GSO_ACCECN, GSO_FIXEDID, GSO_FIXEDID_INNER};
 use groove_spec::{Delivery, Profile};
@@ -47,7 +48,6 @@ enum Header {
     Pppoe(usize),
     Ipv4 { at: usize, fixed: bool },
     Ipv6(usize),
-    GreChecksum(usize),
 }
 
 /// Frames of a delivery, by the rules of 7.3 (those of 6.18 as well).
@@ -93,8 +93,8 @@ fn tcp(frame: &mut [u8], at: usize, offset: usize, keeps_cwr: bool, is_last: boo
     }
 }
 
-/// Lengths, identifications and checksums of one segment, innermost first: a GRE checksum covers
-/// what is inside.
+/// Lengths, identifications and checksums of one segment. The innermost IP header's addresses are
+/// those of the TCP checksum.
 fn finish(frame: &mut [u8], headers: &[Header], tcp_off: usize, number: u16) {
     let total = frame.len();
     let mut tcp_done = false;
@@ -110,11 +110,6 @@ fn finish(frame: &mut [u8], headers: &[Header], tcp_off: usize, number: u16) {
                 put_u16(frame, at + 10, checksum);
             }
             Header::Ipv6(at) => put_u16(frame, at + 4, (total - at - 40) as u16),
-            Header::GreChecksum(at) => {
-                put_u16(frame, at + 4, 0);
-                let checksum = !fold(sum(&frame[at..]));
-                put_u16(frame, at + 4, checksum);
-            }
         }
         if !tcp_done {
             let addresses = match *header {
@@ -181,9 +176,6 @@ fn headers(profile: Profile, delivery: &Delivery) -> Option<(Vec<Header>, usize)
             47 => {
                 let flags = u16_at(bytes, at)?;
                 ethertype = u16_at(bytes, at + 2)?;
-                if flags & 0x8000 != 0 {
-                    list.push(Header::GreChecksum(at));
-                }
                 at += 4 + 4 * (usize::from(flags >> 15 & 1) + usize::from(flags >> 13 & 1));
             }
             _ => return None,

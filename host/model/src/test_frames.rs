@@ -99,7 +99,7 @@ pub fn tagged(frame: &[u8], tags: &[[u8; 4]]) -> Vec<u8> {
 pub fn with_options(frame: Vec<u8>, l4: usize, options: &[u8]) -> Vec<u8> {
     with(frame, |f| {
         f.splice(l4 + 20..l4 + 20, options.iter().copied());
-        f[l4 + 12] = ((20 + options.len()) / 4 << 4) as u8;
+        f[l4 + 12] = (((20 + options.len()) / 4) << 4) as u8;
         set_length(f);
     })
 }

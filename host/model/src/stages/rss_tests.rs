@@ -4,16 +4,18 @@ use super::*;
 use crate::stages::parse;
 use crate::test_frames::{IP, TCP4, tagged, tcp4, tcp6, with};
 
-/// Microsoft "Verifying the RSS hash calculation", also in DPDK `app/test/test_thash.c`: source and
-/// destination with ports, hash over addresses, hash over addresses and ports.
-const VECTORS_V4: [([u8; 4], u16, [u8; 4], u16, u32, u32); 5] = [
+/// Source, port, destination, port, hash over addresses, hash over addresses and ports.
+type Vector<A> = (A, u16, A, u16, u32, u32);
+
+/// Microsoft "Verifying the RSS hash calculation", also in DPDK `app/test/test_thash.c`.
+const VECTORS_V4: [Vector<[u8; 4]>; 5] = [
     ([66, 9, 149, 187], 2794, [161, 142, 100, 80], 1766, 0x323e_8fc2, 0x51cc_c178),
     ([199, 92, 111, 2], 14230, [65, 69, 140, 83], 4739, 0xd718_262a, 0xc626_b0ea),
     ([24, 19, 198, 95], 12898, [12, 22, 207, 184], 38024, 0xd2d0_a5de, 0x5c2b_394a),
     ([38, 27, 205, 30], 48228, [209, 142, 163, 6], 2217, 0x8298_9176, 0xafc7_327f),
     ([153, 39, 163, 191], 44251, [202, 188, 127, 2], 1303, 0x5d18_09c5, 0x10e8_28a2),
 ];
-const VECTORS_V6: [(&str, u16, &str, u16, u32, u32); 3] = [
+const VECTORS_V6: [Vector<&str>; 3] = [
     ("3ffe:2501:200:1fff::7", 2794, "3ffe:2501:200:3::1", 1766, 0x2cc1_8cd5, 0x4020_7d3d),
     ("3ffe:501:8::260:97ff:fe40:efab", 14230, "ff02::1", 4739, 0x0f0c_461c, 0xdde5_1bbf),
     (
