@@ -23,8 +23,12 @@ const UPDATE_LINES_MAX: usize = 120;
 const UNSAFE_HOMES: [&str; 4] =
     ["driver/src/dma", "driver/src/vfio", "verilator/src/", "verilator/tests/"];
 const PRINTING_HOMES: [&str; 2] = ["host/cli/src/main.rs", "host/cli/src/commands"];
-const PROCESS_HOMES: [&str; 3] =
-    ["verilator/src/process.rs", "tests/tests/dependencies.rs", "tests/tests/recordings.rs"];
+const PROCESS_HOMES: [&str; 4] = [
+    "verilator/src/process.rs",
+    "host/cli/tests/support",
+    "tests/tests/dependencies.rs",
+    "tests/tests/recordings.rs",
+];
 
 /// A text file of the project.
 struct Source {
@@ -410,36 +414,49 @@ fn catches_missing_headers_and_unfinished_code() {
     assert_eq!(find(headers, "a/src/a.rs", concat!("//! TO", "DO\n")).len(), 1);
 }
 
-/// Names in backquotes that a text gives as tests: headers write (`name`), docs write test `name`.
+/// Names in backquotes that a text gives as tests: a header's invariants (`name`), docs test
+/// `name`. A name is that of a test function, or of a file of tests.
 fn promised(source: &Source) -> Vec<(usize, String)> {
     let is_docs = source.path.starts_with("docs/") && source.path.ends_with(".md");
+    let mut in_invariants = false;
     let mut names = vec![];
     for (i, line) in source.text.lines().enumerate() {
         let starts: &[&str] = match line.strip_prefix("//!") {
-            Some(_) if source.is_rust() => &["(`"],
+            Some(text) if source.is_rust() => {
+                in_invariants &= !text.trim().is_empty() && !text.starts_with(" Not here");
+                in_invariants |= text.contains("Invariant");
+                if in_invariants { &["(`"] } else { &[] }
+            }
             None if is_docs => &["test `", "tests `"],
             _ => continue,
         };
         for (at, start) in starts.iter().flat_map(|s| line.match_indices(s)) {
-            let mut rest = &line[at + start.len()..];
-            while let Some((name, behind)) = rest.split_once('`') {
-                names.push((i + 1, name.to_owned()));
-                match behind.strip_prefix(", `") {
-                    Some(next) => rest = next,
-                    None => break,
-                }
-            }
+            names.extend(listed(&line[at + start.len()..]).map(|name| (i + 1, name)));
         }
     }
-    let is_test_name =
-        |n: &String| n.contains('_') && n.chars().all(|c| c == '_' || c.is_ascii_alphanumeric());
-    names.retain(|(_, name)| is_test_name(name));
     names
+}
+
+/// Test names of a list that was opened: name`, `name`.
+fn listed(list: &str) -> impl Iterator<Item = String> {
+    let is_name = |n: &&str| n.chars().all(|c| c == '_' || c.is_ascii_alphanumeric());
+    let mut rest = Some(list);
+    std::iter::from_fn(move || {
+        let (name, behind) = rest?.split_once('`')?;
+        rest = behind.strip_prefix(", `");
+        Some(name)
+    })
+    .filter(move |name| name.contains('_') && is_name(name))
+    .map(str::to_owned)
 }
 
 fn broken_promises(sources: &[Source]) -> Vec<String> {
     let mut functions = BTreeSet::new();
     for source in sources.iter().filter(|s| s.is_rust()) {
+        if source.is_test() {
+            functions
+                .extend(Path::new(&source.path).file_stem().map(|s| s.to_string_lossy().into()));
+        }
         for (at, _) in source.text.match_indices("fn ") {
             let name =
                 source.text[at + 3..].split(|c: char| c != '_' && !c.is_ascii_alphanumeric());
@@ -462,11 +479,14 @@ fn tests_named_in_headers_and_docs_exist() {
 #[test]
 fn catches_a_promise_without_a_test() {
     let source = |path: &str, text: &str| Source { path: path.into(), text: text.into() };
-    let code = source("a/src/a.rs", "//! Invariant: x (`holds_x`, `holds_y`).\nfn holds_x() {}");
+    let header =
+        "//! Steps (`of_kernel`).\n//! Invariant: x (`holds_x`, `holds_y`), all in (`a_file`).";
+    let code = source("a/src/a.rs", &format!("{header}\nfn holds_x() {{}}"));
+    let file = source("tests/tests/a_file.rs", "");
     let docs = source("docs/a.md", "Ends (test `holds_x`; tests `holds_x`, `holds_z`). `not_this`");
     assert_eq!(
-        broken_promises(&[code, docs]),
-        ["a/src/a.rs:1: there is no test holds_y", "docs/a.md:1: there is no test holds_z"]
+        broken_promises(&[code, docs, file]),
+        ["a/src/a.rs:2: there is no test holds_y", "docs/a.md:1: there is no test holds_z"]
     );
 }
 
