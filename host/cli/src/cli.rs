@@ -29,6 +29,8 @@ pub struct Cli {
 pub enum Command {
     /// Run a capture through the receive pipeline
     Sim(SimArgs),
+    /// Run recorded kernel results through an engine and list what differs
+    Golden(GoldenArgs),
     /// Show, write or check everything that is generated from the one table
     Spec(SpecArgs),
     /// Show which tools are installed, which are missing and how to get them
@@ -147,6 +149,39 @@ impl SimArgs {
         };
         Setup { config, pace, cut, limit: self.limit }
     }
+}
+
+/// Which engine is held against recorded kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum GoldenEngine {
+    /// The software model, given the recorded metadata
+    Model,
+    /// The hardware under Verilator; cases that it cannot be given are left out
+    Rtl,
+}
+
+/// Arguments of `groove golden`.
+#[derive(Debug, Args)]
+pub struct GoldenArgs {
+    /// Directory of recorded cases, searched to any depth
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+
+    /// Engine to check
+    #[arg(long, value_enum, default_value = "model")]
+    pub engine: GoldenEngine,
+
+    /// Only this recorded kernel
+    #[arg(long, value_name = "LABEL")]
+    pub kernel: Option<String>,
+
+    /// Bus width of the hardware in bits
+    #[arg(long, value_name = "N", default_value = "512", value_parser = width_parser())]
+    pub width: usize,
+
+    /// As JSON, for machines
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Arguments of `groove spec`.

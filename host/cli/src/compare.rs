@@ -256,3 +256,196 @@ impl Comparison {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groove_spec::{AloneReason, CsumState, EndReason, HashType, PacketType, Verdict};
+
+    /// Two segments of 4 bytes behind a header of 54, its tag stripped.
+    fn delivery() -> Delivery {
+        Delivery {
+            queue: 1,
+            frames: vec![3, 4],
+            bytes: vec![7; 62],
+            hdr_len: 54,
+            hash: 9,
+            hash_type: HashType::Ipv4Tcp,
+            vlan: Some(Tag { tpid: 0x8100, tci: 5 }),
+            packet_type: PacketType::Host,
+            protocol: 0x0800,
+            csum: CsumState::Partial,
+            csum_level: 0,
+            csum_start: 34,
+            csum_offset: 16,
+            l3_verdict: Verdict::Good,
+            l4_verdict: Verdict::Good,
+            gso_size: 4,
+            gso_segs: 2,
+            gso_type: 1,
+            encapsulation: false,
+            end_reason: EndReason::Flags,
+            alone_reason: AloneReason::None,
+        }
+    }
+
+    #[test]
+    fn every_field_is_compared() {
+        // Destructured in full: a new field does not compile until it has a change here.
+        let Delivery {
+            queue: _,
+            frames: _,
+            bytes: _,
+            hdr_len: _,
+            hash: _,
+            hash_type: _,
+            vlan: _,
+            packet_type: _,
+            protocol: _,
+            csum: _,
+            csum_level: _,
+            csum_start: _,
+            csum_offset: _,
+            l3_verdict: _,
+            l4_verdict: _,
+            gso_size: _,
+            gso_segs: _,
+            gso_type: _,
+            encapsulation: _,
+            end_reason: _,
+            alone_reason: _,
+        } = delivery();
+        type Change = fn(&mut Delivery);
+        let changes: [(&str, Change); 22] = [
+            ("queue", |d| d.queue = 2),
+            ("frames", |d| d.frames = vec![3, 5]),
+            ("bytes[61]", |d| d.bytes[61] = 8),
+            ("len", |d| d.bytes.truncate(61)),
+            ("hdr_len", |d| d.hdr_len = 55),
+            ("hash", |d| d.hash = 10),
+            ("hash_type", |d| d.hash_type = HashType::Ipv4),
+            ("vlan", |d| d.vlan = None),
+            ("packet_type", |d| d.packet_type = PacketType::OtherHost),
+            ("protocol", |d| d.protocol = 0x86dd),
+            ("csum", |d| d.csum = CsumState::None),
+            ("csum_level", |d| d.csum_level = 1),
+            ("csum_start", |d| d.csum_start = 35),
+            ("csum_offset", |d| d.csum_offset = 6),
+            ("l3_verdict", |d| d.l3_verdict = Verdict::Bad),
+            ("l4_verdict", |d| d.l4_verdict = Verdict::Bad),
+            ("gso_size", |d| d.gso_size = 5),
+            ("gso_segs", |d| d.gso_segs = 3),
+            ("gso_type", |d| d.gso_type = 2),
+            ("encapsulation", |d| d.encapsulation = true),
+            ("end_reason", |d| d.end_reason = EndReason::Short),
+            ("alone_reason", |d| d.alone_reason = AloneReason::Empty),
+        ];
+        assert!(differences(&delivery(), &delivery()).is_empty());
+        for (field, change) in changes {
+            let mut other = delivery();
+            change(&mut other);
+            let names: Vec<String> =
+                differences(&delivery(), &other).into_iter().map(|d| d.field).collect();
+            assert_eq!(names, [field]);
+        }
+    }
+
+    #[test]
+    fn a_difference_names_field_and_both_values() {
+        let mut other = delivery();
+        other.bytes[60] = 0xff;
+        let list = differences(&delivery(), &other);
+        assert_eq!(list[0].to_string(), "bytes[60]: expected 0x07, found 0xff");
+        assert_eq!(list[0].position, Some(60));
+    }
+
+    #[test]
+    fn a_byte_is_traced_to_its_frame() {
+        let d = delivery();
+        // Behind the addresses, everything stood 4 bytes later on the wire.
+        assert_eq!(source(&d, 11), (0, 11));
+        assert_eq!(source(&d, 12), (0, 16));
+        assert_eq!(source(&d, 57), (0, 61));
+        assert_eq!(source(&d, 58), (1, 58));
+        assert_eq!(source(&d, 61), (1, 61));
+        let alone = Delivery { gso_size: 0, gso_segs: 0, vlan: None, frames: vec![3], ..d };
+        assert_eq!(source(&alone, 61), (0, 61));
+    }
+
+    #[test]
+    fn frame_numbers_are_shown_as_runs() {
+        assert_eq!(frames(&[1]), "1");
+        assert_eq!(frames(&[1, 2, 3, 7, 9, 10]), "1..3 7 9..10");
+        assert_eq!(frames(&[u32::MAX, 0]), "4294967295 0");
+    }
+
+    fn event(frame: u32) -> Event {
+        Event::Delivery(Delivery { frames: vec![frame], ..delivery() })
+    }
+
+    fn drop(frame: u32) -> Event {
+        Event::Drop { frame, reason: DropReason::Runt }
+    }
+
+    #[test]
+    fn streams_are_equal_however_they_lag() {
+        let mut comparison = Comparison::default();
+        let mut out = Vec::new();
+        comparison.expect([drop(0), event(1), event(2)].into_iter());
+        comparison.settle(&mut out).unwrap();
+        assert!(out.is_empty());
+        // Drops and deliveries keep their own order only.
+        comparison.find([event(1), drop(0)].into_iter());
+        comparison.settle(&mut out).unwrap();
+        assert_eq!(out, [drop(0), event(1)]);
+        comparison.find([event(2)].into_iter());
+        comparison.settle(&mut out).unwrap();
+        assert_eq!(out.len(), 3);
+        assert!(comparison.finish().is_ok());
+    }
+
+    #[test]
+    fn a_difference_of_streams_is_found() {
+        let mut out = Vec::new();
+        let mut comparison = Comparison::default();
+        comparison.expect([event(1)].into_iter());
+        comparison.find([event(2)].into_iter());
+        let mismatch = comparison.settle(&mut out).unwrap_err();
+        assert_eq!(mismatch.frames(), [1, 2]);
+        let mut comparison = Comparison::default();
+        comparison.expect([drop(1)].into_iter());
+        comparison.find([drop(2)].into_iter());
+        assert!(comparison.settle(&mut out).is_err());
+        for missing in [true, false] {
+            let mut comparison = Comparison::default();
+            let one = [event(5)].into_iter();
+            if missing {
+                comparison.expect(one)
+            } else {
+                comparison.find(one)
+            }
+            comparison.settle(&mut out).unwrap();
+            let Err(mismatch) = comparison.finish() else { panic!("no partner, no difference") };
+            let Mismatch::Unpaired { missing: said, .. } = *mismatch else {
+                panic!("{mismatch:?}")
+            };
+            assert_eq!(said, missing);
+        }
+    }
+
+    #[test]
+    fn a_missing_delivery_is_found_without_waiting_for_the_end() {
+        let mut comparison = Comparison::default();
+        let mut out = Vec::new();
+        let mut frames = 0..;
+        let found = loop {
+            let Some(frame) = frames.next() else { break None };
+            comparison.expect([event(frame)].into_iter());
+            if let Err(mismatch) = comparison.settle(&mut out) {
+                break Some(mismatch);
+            }
+            assert!(frame as usize <= LAG_MAX);
+        };
+        assert_eq!(found.unwrap().frames(), [0]);
+    }
+}

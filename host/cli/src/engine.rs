@@ -6,9 +6,11 @@
 
 mod model;
 pub mod registers;
+mod rtl;
 
 pub use groove_model::{Config, Event};
 pub use model::ModelEngine;
+pub use rtl::{RtlEngine, RtlOptions, SharedPipeline};
 
 use groove_spec::TokenKind;
 
@@ -18,6 +20,9 @@ pub enum EngineError {
     /// The configuration is one that no hardware could have.
     #[error("{0}")]
     Config(#[from] groove_model::ConfigError),
+    /// The hardware cannot be built, broke a protocol, or came to a stop.
+    #[error("{0}")]
+    Rtl(#[from] groove_verilator::Error),
 }
 
 /// One engine.

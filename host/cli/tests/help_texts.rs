@@ -23,6 +23,11 @@ fn of_sim() {
 }
 
 #[test]
+fn of_golden() {
+    insta::assert_snapshot!("help_golden", help(&["golden", "--help"]));
+}
+
+#[test]
 fn of_spec() {
     insta::assert_snapshot!("help_spec", help(&["spec", "--help"]));
     insta::assert_snapshot!("help_spec_check", help(&["spec", "check", "--help"]));

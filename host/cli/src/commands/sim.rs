@@ -6,12 +6,13 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use groove_verilator::BuildOptions;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::output;
+use super::{engine, output};
 use crate::capture::{self, Reader, Writer};
 use crate::cli::{CutChoice, EngineChoice, SimArgs};
-use crate::engine::{EngineError, ModelEngine};
+use crate::engine::{ModelEngine, RtlEngine, RtlOptions};
 use crate::sim::{self, Engines, MismatchReport, Outcome, SimError};
 use crate::{Failure, exit};
 
@@ -74,13 +75,23 @@ fn check(args: &SimArgs) -> Result<(), Failure> {
 }
 
 fn engines(args: &SimArgs, setup: &sim::Setup) -> Result<Engines, Failure> {
-    let model = || ModelEngine::new(setup.config.clone()).map_err(|e| engine_failure(&e));
-    match args.engine {
-        EngineChoice::Model => Ok(Engines::One(Box::new(model()?))),
-        EngineChoice::Rtl | EngineChoice::Both => {
-            Err(Failure::usage("--engine: the hardware is not wired yet").help("--engine model"))
-        }
-    }
+    let model = || ModelEngine::new(setup.config.clone()).map_err(|e| engine::failure(&e));
+    let rtl = || {
+        let build = BuildOptions {
+            width: args.width,
+            queues: args.queues.into(),
+            trace: args.wave.is_some(),
+            ..BuildOptions::default()
+        };
+        let options =
+            RtlOptions { stall_percent: args.stall, seed: args.seed, wave: args.wave.clone() };
+        RtlEngine::open(&build, &setup.config, &options).map_err(|e| engine::failure(&e))
+    };
+    Ok(match args.engine {
+        EngineChoice::Model => Engines::One(Box::new(model()?)),
+        EngineChoice::Rtl => Engines::One(Box::new(rtl()?)),
+        EngineChoice::Both => Engines::both(Box::new(model()?), Box::new(rtl()?)),
+    })
 }
 
 /// Table and JSON, each to where it belongs.
@@ -106,15 +117,17 @@ fn capture_failure(error: &capture::Error) -> Failure {
     Failure::of(exit::USAGE, error).help(error.help())
 }
 
-fn engine_failure(error: &EngineError) -> Failure {
-    Failure::of(exit::USAGE, error)
-}
-
 fn sim_failure(error: &SimError) -> Failure {
     match error {
         SimError::Output(error) => capture_failure(error),
         SimError::Config(_) => Failure::of(exit::USAGE, error),
-        SimError::Engine { .. } | SimError::Conservation(_) => {
+        SimError::Engine { source, .. } => {
+            let mut failure = engine::failure(source);
+            failure.causes.insert(0, failure.message);
+            failure.message = error.to_string();
+            failure
+        }
+        SimError::Conservation(_) => {
             Failure::of(exit::FAULT, error).help("this is a fault of Groove: please report it")
         }
     }
