@@ -11,9 +11,10 @@
     record.py --out DIR     writes there, not beside the script
 
 Needs root (namespaces, packet sockets), iproute2, Python 3.9, and iperf3 for what it drives; no
-module beside the standard library, no netem, no VLAN device. Everything runs inside three namespaces
-that this script makes and removes; nothing leaves them. The relay's choices follow the seed; the two
-kernels' timing does not, so a new recording is a new file of the same kind, not the same bytes.
+module beside the standard library, no netem, no VLAN device. Everything runs inside three
+namespaces that this script makes and removes; nothing leaves them. The relay's choices follow the
+seed; the two kernels' timing does not, so a new recording is a new file of the same kind, not the
+same bytes.
 """
 
 import argparse

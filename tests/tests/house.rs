@@ -25,7 +25,7 @@ const UNSAFE_HOMES: [&str; 4] =
 const PRINTING_HOMES: [&str; 2] = ["host/cli/src/main.rs", "host/cli/src/commands"];
 const PROCESS_HOMES: [&str; 4] = [
     "verilator/src/process.rs",
-    "host/cli/tests/support",
+    "host/cli/tests/",
     "tests/tests/dependencies.rs",
     "tests/tests/recordings.rs",
 ];
