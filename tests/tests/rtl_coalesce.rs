@@ -14,9 +14,9 @@ use groove_spec::{
     AloneReason, CsumState, Delivery, EndReason, HashType, OpKind, PacketType, Profile, Tag,
     TokenKind, Verdict,
 };
-use groove_verilator::Dut;
-use rtl_support::{Drain, Feed, Record, Rng, cycle, field, pack, set, start, words};
+use groove_verilator::{Dut, Toolbox};
 use rtl_support::trains::{Flow, Twist, train};
+use rtl_support::{Drain, Feed, Record, Rng, cycle, field, pack, set, start, words};
 
 /// What goes in.
 #[derive(Clone, Debug)]
@@ -313,7 +313,11 @@ fn operations_equal_the_model() {
     // The size limit has a test of its own.
     for reason in &EndReason::ALL[1..] {
         let count = ends[usize::from(reason.code())];
-        assert!(count >= 10 || *reason == EndReason::Limit, "{} occurred {count} times", reason.name());
+        assert!(
+            count >= 10 || *reason == EndReason::Limit,
+            "{} occurred {count} times",
+            reason.name()
+        );
     }
     for reason in &AloneReason::ALL[1..] {
         let count = alones[usize::from(reason.code())];
@@ -360,9 +364,8 @@ fn aggregates_reach_exactly_the_limit() {
         flow.mss = 8900 + rng.below(60);
         let room = 65_535 + 14 - seen.parsed.hdr_len;
         let last = room % flow.mss + run % 3;
-        let mut inputs: Vec<_> = (0..room / flow.mss)
-            .map(|_| Input::plain(flow.next(Twist::None, &mut rng)))
-            .collect();
+        let mut inputs: Vec<_> =
+            (0..room / flow.mss).map(|_| Input::plain(flow.next(Twist::None, &mut rng))).collect();
         flow.mss = last.max(2) - 1;
         inputs.push(Input::plain(flow.next(Twist::None, &mut rng)));
         inputs.extend(flush(4));
@@ -371,4 +374,194 @@ fn aggregates_reach_exactly_the_limit() {
         limited += stats.ends[usize::from(EndReason::Limit.code())];
     }
     assert!(full >= 2 && limited >= 2, "{full} full, {limited} beyond");
+}
+
+#[test]
+fn stalls_change_nothing() {
+    let mut dut = open(4, 8, 8);
+    let mut rng = Rng(14);
+    let config = config(&mut rng, 4);
+    let mut flows: Vec<_> = (0..40).map(|_| Flow::new(&mut rng)).collect();
+    let inputs = mixed(&mut rng, &config, &mut flows, 600);
+    let (calm, _) = simulate(&mut dut, &mut rng, &config, &inputs, 0, 0);
+    for (gap, stall) in [(0, 80), (70, 0), (50, 50)] {
+        let (stalled, _) = simulate(&mut dut, &mut rng, &config, &inputs, gap, stall);
+        assert!(calm == stalled, "gaps {gap} %, stalls {stall} %");
+    }
+}
+
+/// Cycles from the first operation to the last, per frame.
+fn pace(cycles: &[u64], frames: usize) -> f64 {
+    (cycles[cycles.len() - 1] - cycles[0]) as f64 / (frames - 1) as f64
+}
+
+#[test]
+fn four_cycles_per_frame() {
+    let mut dut = open(4, 8, 8);
+    let mut rng = Rng(15);
+    let mut config = Config { queues: 4, ..Config::default() };
+    config.options.vlan_gro = true;
+    let mut one = Flow::new(&mut rng);
+    one.mss = 10;
+    let merging: Vec<_> = (0..200).map(|_| hashed(one.next(Twist::None, &mut rng), 5)).collect();
+    let (operations, cycles) = simulate(&mut dut, &mut rng, &config, &merging, 0, 0);
+    assert_eq!((operations.len(), pace(&cycles, 200)), (200, 4.0), "OPEN, then APPEND");
+
+    // Nine frames fill a bucket; from then on each evicts and opens.
+    let mut flows: Vec<_> = (0..200).map(|_| Flow::new(&mut rng)).collect();
+    let mut evicting: Vec<_> =
+        flows.iter_mut().map(|f| (f.next(Twist::None, &mut rng), rng.next() as u32 & !7)).collect();
+    let inputs: Vec<_> = evicting.drain(..).map(|(bytes, hash)| hashed(bytes, hash)).collect();
+    let (operations, cycles) = simulate(&mut dut, &mut rng, &config, &inputs, 0, 0);
+    assert_eq!(operations.len(), 200 + 192);
+    assert!(pace(&cycles, 200) <= 4.01, "{} cycles for CLOSE and OPEN", pace(&cycles, 200));
+
+    // Frames alone.
+    let bypass: Vec<_> = (0..200).map(|_| hashed(one.next(Twist::BadTcp, &mut rng), 5)).collect();
+    let (operations, cycles) = simulate(&mut dut, &mut rng, &config, &bypass, 0, 0);
+    assert_eq!((operations.len(), pace(&cycles, 200)), (200, 4.0), "ALONE");
+}
+
+#[test]
+fn false_candidates_cost_two_cycles_each() {
+    let mut dut = open(4, 8, 8);
+    let mut rng = Rng(16);
+    let mut config = Config { queues: 4, ..Config::default() };
+    config.options.vlan_gro = true;
+    let mut first = Flow::new(&mut rng);
+    first.mss = 10;
+    let mut twins: Vec<_> = (0..8).map(|_| first.collide(&mut rng)).collect();
+    let held: Vec<_> = twins.iter_mut().map(|f| hashed(f.next(Twist::None, &mut rng), 8)).collect();
+    // The slot that was filled last is looked at last.
+    let more: Vec<_> = (0..100).map(|_| hashed(twins[7].next(Twist::None, &mut rng), 8)).collect();
+    let inputs = [held, more].concat();
+    let (operations, cycles) = simulate(&mut dut, &mut rng, &config, &inputs, 0, 0);
+    assert_eq!(operations.len(), 108, "no two of them collide wholly");
+    assert_eq!(pace(&cycles[8..], 100), 4.0 + 2.0 * 7.0);
+    // A ninth one meets eight, then evicts the oldest.
+    let ninth: Vec<_> =
+        (0..20).map(|_| hashed(first.collide(&mut rng).next(Twist::None, &mut rng), 8)).collect();
+    let inputs = [inputs[..8].to_vec(), ninth].concat();
+    let (_, cycles) = simulate(&mut dut, &mut rng, &config, &inputs, 0, 0);
+    assert!(pace(&cycles[9..], 20) <= 4.0 + 2.0 * 8.0 + 2.0);
+}
+
+/// Cycles from here until the stage takes the next record.
+fn cycles_until_taken(dut: &mut Dut, rng: &mut Rng, s: &mut Feed, m: &mut Drain) -> u64 {
+    let (start, left) = (dut.cycle(), s.records.len());
+    while s.records.len() == left {
+        assert!(dut.cycle() < start + 10_000, "stuck");
+        cycle(dut, rng, &mut [s], &mut [m]);
+    }
+    dut.cycle() - start
+}
+
+#[test]
+fn walks_are_bounded() {
+    let (queues, buckets, depth) = (4, 8, 8);
+    let mut dut = open(queues, buckets, depth);
+    let mut rng = Rng(17);
+    let mut config = Config { queues: 4, ..Config::default() };
+    config.options.vlan_gro = true;
+    for held in [0, 1, 5, 64] {
+        reset(&mut dut);
+        configure(&mut dut, &config);
+        let mut s = Feed::new(&dut, "s", &["meta", "header"]);
+        let mut m = Drain::new(&dut, "m", &["meta", "header"]);
+        for i in 0..held {
+            let frame = Flow::new(&mut rng).next(Twist::None, &mut rng);
+            s.records.push_back(record(&config, &hashed(frame, 256 * (i as u32) + i as u32)));
+        }
+        for _ in 0..3 {
+            s.records.push_back(token_record(0, TokenKind::FlushAll));
+        }
+        while s.records.len() > 2 {
+            cycle(&mut dut, &mut rng, &mut [&mut s], &mut [&mut m]);
+        }
+        let walk = cycles_until_taken(&mut dut, &mut rng, &mut s, &mut m);
+        let bound = buckets as u64 + 3 * held as u64 + 3;
+        assert!(walk <= bound, "{walk} cycles for {held} sessions, {bound} allowed");
+        let empty = cycles_until_taken(&mut dut, &mut rng, &mut s, &mut m);
+        assert!(empty <= buckets as u64 + 3, "{empty} cycles for an empty queue");
+        for _ in 0..400 {
+            cycle(&mut dut, &mut rng, &mut [&mut s], &mut [&mut m]);
+        }
+        let closes = m.records.iter().filter(|r| field(&OPERATION, &r[0], "kind") == 3).count();
+        assert_eq!(closes, held);
+    }
+}
+
+#[test]
+fn reset_forgets_everything() {
+    let mut dut = open(4, 8, 8);
+    let mut rng = Rng(18);
+    let config = Config { queues: 4, ..Config::default() };
+    let mut flows: Vec<_> = (0..30).map(|_| Flow::new(&mut rng)).collect();
+    let held: Vec<_> =
+        flows.iter_mut().map(|f| Input::plain(f.next(Twist::None, &mut rng))).collect();
+    let ticks = vec![Input::Token(1, TokenKind::Tick); 5];
+    let (operations, _) =
+        simulate(&mut dut, &mut rng, &config, &[held.clone(), ticks].concat(), 0, 0);
+    assert!(operations.len() >= 20);
+    // Also in the middle of something.
+    let (s_valid, cleared) = (dut.port("s_valid").expect("it"), dut.port("cleared").expect("it"));
+    dut.set(s_valid, 0);
+    reset(&mut dut);
+    dut.settle().expect("runs");
+    assert_eq!(dut.read(cleared), 0, "tags are being cleared");
+    let inputs = [flush(4), held, flush(4)].concat();
+    compare(&mut dut, &mut rng, &config, &inputs, 0);
+}
+
+#[test]
+fn age_counts_from_open() {
+    let mut dut = open(4, 8, 8);
+    let mut rng = Rng(19);
+    let mut config = Config { queues: 1, ..Config::default() };
+    config.options.vlan_gro = true;
+    let mut flows: Vec<_> = (0..6).map(|_| Flow::new(&mut rng)).collect();
+    let mut inputs = Vec::new();
+    for round in 0..4 {
+        for (i, flow) in flows.iter_mut().enumerate() {
+            // The even ones come in every round, the odd ones in every second.
+            if i % 2 == 0 || round % 2 == 0 {
+                inputs.push(hashed(flow.next(Twist::None, &mut rng), 16 * i as u32));
+            }
+        }
+        inputs.push(Input::Token(0, TokenKind::Tick));
+        inputs.push(hashed(flows[0].next(Twist::None, &mut rng), 0));
+        inputs.push(Input::Token(0, TokenKind::FlushOld));
+        inputs.push(Input::Token(0, TokenKind::FlushOld));
+    }
+    inputs.extend(flush(1));
+    let stats = compare(&mut dut, &mut rng, &config, &inputs, 0);
+    assert!(stats.ends[usize::from(EndReason::FlushOld.code())] >= 12);
+}
+
+#[test]
+fn other_shapes_equal_the_model() {
+    let mut rng = Rng(20);
+    for (queues, buckets, depth) in [(1, 1, 1), (3, 4, 2)] {
+        let mut dut = open(queues, buckets, depth);
+        for _ in 0..4 {
+            let mut config = config(&mut rng, queues as u8);
+            (config.buckets, config.depth) = (buckets, depth);
+            let mut flows: Vec<_> = (0..12).map(|_| Flow::new(&mut rng)).collect();
+            let inputs = mixed(&mut rng, &config, &mut flows, 300);
+            compare(&mut dut, &mut rng, &config, &inputs, 20);
+        }
+    }
+    for (queues, buckets, depth) in [(32, 8, 16), (4, 16, 16), (32, 32, 32)] {
+        let design = emit("session_path", SessionPath::new(queues, buckets, depth));
+        assert!(design.verilog.contains(&format!("[0:{}]", queues * buckets * depth - 1)));
+    }
+}
+
+#[test]
+fn lint_is_clean() {
+    let design = emit("session_path", SessionPath::new(32, 8, 8));
+    let waived = ["DECLFILENAME", "WIDTH", "UNUSEDSIGNAL", "UNUSEDPARAM"];
+    let warnings =
+        Toolbox::from_env().lint(&design.top, &design.verilog, &waived).expect("verilator lints");
+    assert!(warnings.is_empty(), "{warnings:#?}");
 }

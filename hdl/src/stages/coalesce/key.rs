@@ -11,7 +11,6 @@
 //! length, identification and checksum words are in no mask, and parts of a word are compared apart.
 //! Not here: candidates, verdicts: they come with the metadata.
 
-use crate::blocks::byte_order::Swap;
 use crate::blocks::meta::FrameMeta;
 use groove_spec::{AloneReason, Verdict};
 use rust_hdl::prelude::*;
@@ -94,7 +93,7 @@ pub struct FrameKey {
     reaches: Signal<Local, Bit>,
     ip1: Signal<Local, Bits<32>>,
     nibble: Signal<Local, Bits<4>>,
-    id: Swap<16>,
+    id: Signal<Local, Bits<16>>,
     address_end: Signal<Local, Bits<8>>,
     position: Vec<Constant<Bits<8>>>,
     v4_addresses: Constant<Bits<8>>,
@@ -281,8 +280,8 @@ impl Logic for FrameKey {
             self.nibble.next = self.header.val().get_bits::<4>(212);
             self.ip1.next = self.header.val().get_bits::<32>(240);
         }
-        self.id.i.next = self.ip1.val().get_bits::<16>(0);
-        self.out.next.ip_id = self.id.o.val();
+        self.id.next = self.ip1.val().get_bits::<16>(0);
+        self.out.next.ip_id = (self.id.val() >> 8) | (self.id.val() << 8);
         self.out.next.df = self.ip1.val().get_bit(22);
         self.out.next.rules4 = self.nibble.val() != self.version6.val();
 
