@@ -23,6 +23,7 @@ pub mod blocks {
     pub mod head_path;
     pub mod keep;
     pub mod meta;
+    pub mod meta_fifo;
     pub mod op;
     pub mod ram;
     pub mod reg;
