@@ -1,4 +1,5 @@
-//! coalesce and fixup in a row under Verilator: deliveries as the model's, field by field, and their pace.
+//! coalesce and fixup in a row under Verilator: deliveries as the model's, field by field, and
+//! their pace.
 
 mod rtl_support;
 

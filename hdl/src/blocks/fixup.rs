@@ -1,12 +1,13 @@
 //! Corrects the header of a merged session; everything else passes.
 //!
-//!   Raw ──►[ lengths, old fields ]──► checksums, placement ──►[ output ]──► Op        2 cycles, 1 per clock
+//!   Raw ──►[ lengths, old fields ]──► checksums, placement ──►[ output ]──► Op    2 cycles, II 1
 //!
-//! Follows: kernel `inet_gro_complete`, `ipv6_gro_complete`, `tcp4_gro_complete`, `tcp6_gro_complete` (7.3),
-//! `csum_replace2` step by step (`csum16_sub`, `csum16_add`), RFC 1624 §3; gro-semantics §2.
-//! Invariants: an operation that is not merged keeps its header (`single_frames_keep_their_header`); FIN and
-//! PSH are OR-ed, all else is the first frame's (`operations_equal_the_model`); `m.ready` reaches register
-//! enables and `s.ready`, which ends in the emitter's registers.
+//! Follows: kernel `inet_gro_complete`, `ipv6_gro_complete`, `tcp4_gro_complete`,
+//! `tcp6_gro_complete` (7.3), `csum_replace2` step by step (`csum16_sub`, `csum16_add`), RFC 1624
+//! §3; gro-semantics §2.
+//! Invariants: an operation that is not merged keeps its header (`operations_equal_the_model`); FIN
+//! and PSH are OR-ed, all else is the first frame's (`operations_equal_the_model`); `m.ready`
+//! reaches register enables and `s.ready`, which ends in the emitter's registers.
 //! Not here: lengths above 65,535: the merge limit keeps them from happening.
 
 use crate::blocks::bits::Pack;
@@ -55,7 +56,7 @@ impl Logic for Checksums {
     fn update(&mut self) {
         self.swapped.next = (self.length.val() >> 8) | (self.length.val() << 8);
         self.length_field.next = self.swapped.val();
-        // One's complement sums do not mind the order of bytes, as long as it is the same in all terms.
+        // One's complement sums do not mind the order of bytes, if all terms have the same.
         self.not_csum.next = !self.old_csum.val();
         self.not_length.next = !self.old_length.val();
         self.less.next =

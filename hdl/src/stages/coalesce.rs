@@ -7,14 +7,16 @@
 //!                                                                    Raw ◄── emitter ◄── describe
 //!
 //! One frame at a time, 4 cycles each: A reads the tag word of (queue, bucket), B chooses the first
-//! candidate, or the oldest session, and reads it, C compares, D writes back and hands up to two operations
-//! to the emitter, which sends them while the next frame is in A and B. A false candidate (equal hash and
-//! digest, other flow) costs 2 cycles; if a held session must then be evicted, 2 more. Tokens: `control`.
+//! candidate, or the oldest session, and reads it, C compares, D writes back and hands up to two
+//! operations to the emitter, which sends them while the next frame is in A and B. A false
+//! candidate (equal hash and digest, other flow) costs 2 cycles; if a held session must then be
+//! evicted, 2 more. Tokens: `control`.
 //!
-//! Follows gro-semantics §1 with its measured corrections; decisions are those of the model's coalesce stage,
-//! named there. Invariants: operations equal the model's (`operations_equal_the_model`), with stalls on
-//! both sides too (`stalls_change_nothing`); 4 cycles per frame (`four_cycles_per_frame`); no way from
-//! `m.ready` to `s.ready` but through a register (`emitter`).
+//! Follows gro-semantics §1 with its measured corrections; decisions are those of the model's
+//! coalesce stage, named there. Invariants: operations equal the model's
+//! (`operations_equal_the_model`), with stalls on both sides too (`stalls_change_nothing`); 4
+//! cycles per frame (`four_cycles_per_frame`); no way from `m.ready` to `s.ready` but through a
+//! register (`emitter`).
 //! Not here: tunnels and PPPoE (such frames are no candidates), header fix-up (`fixup`).
 
 pub mod compare;

@@ -2,12 +2,12 @@
 //!
 //!   new, stored, masks ──► Diff        combinational, between session RAM and a register
 //!
-//! Whole words are compared under the frame's masks. The words of the IP header in which only some bits
-//! count are picked at the four possible positions and compared under fixed masks.
+//! Whole words are compared under the frame's masks. The words of the IP header in which only some
+//! bits count are picked at the four possible positions and compared under fixed masks.
 //!
 //! Follows gro-semantics: §1.2.2, §1.3, §1.4 (identity), §1.6.1 to §1.6.4 (what a merge needs).
 //! Invariant: length, identification, checksums, sequence and urgent pointer never matter
-//! (`frames_of_a_stream_merge`). Not here: lists of reasons, identification arithmetic.
+//! (`operations_equal_the_model`). Not here: lists of reasons, identification arithmetic.
 
 use super::key::{Key, WORDS};
 use rust_hdl::prelude::*;

@@ -1,16 +1,18 @@
-//! The order of events: clears the tags after reset, takes frames and tokens, times the RAM accesses.
+//! The order of events: clears the tags after reset, takes frames and tokens, times the RAM
+//! accesses.
 //!
-//!   frame:  Tag ─► Match ─► Read ─► Decide ─┬─► Tag of the next frame     4 cycles
-//!                             ▲─────────────┘    +2 per false candidate, +2 if then the oldest must go
-//!   tick:   Tag ─► Match                                                  2 cycles, 1 to take the next
-//!   flush:  Tag ─► WalkTag ─► WalkPick ─► WalkClose ─► WalkTag ..         3 per session, 1 per bucket, 3
+//!   frame:  Tag ─► Match ─► Read ─► Decide ─┬─► Tag of the next frame    4 cycles
+//!                             ▲─────────────┘    +2 per false candidate, +2 to evict then
+//!   tick:   Tag ─► Match                                                 2 cycles
+//!   flush:  Tag ─► WalkTag ─► WalkPick ─► WalkClose ─► WalkTag ..        3 per session
+//!                              ▲──┘ empty bucket: 1
 //!
-//! Tag presents the tag address; Match sees the tag word and presents the session's address; Read compares;
-//! Decide acts. WalkPick goes on to the next bucket while buckets are empty.
+//! Tag presents the tag address; Match sees the tag word and presents the session's address; Read
+//! compares; Decide acts. WalkPick goes on to the next bucket while buckets are empty.
 //!
-//! Follows gro-semantics §1.9 (flush and ageing). Invariants: 4 cycles per frame whatever it does, unless
-//! digests collide (`four_cycles_per_frame`); a flush is bounded (`walks_are_bounded`); `ready` depends on
-//! registers alone, apart from `emit_free`, which is one. Not here: data.
+//! Follows gro-semantics §1.9 (flush and ageing). Invariants: 4 cycles per frame whatever it does,
+//! unless digests collide (`four_cycles_per_frame`); a flush is bounded (`walks_are_bounded`);
+//! `ready` depends on registers alone, apart from `emit_free`, which is one. Not here: data.
 
 use super::decide::Action;
 use crate::blocks::reg::{ClkRst, RegR};

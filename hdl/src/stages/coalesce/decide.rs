@@ -2,10 +2,10 @@
 //!
 //!   Facts, Key, slot state ──► Action        combinational
 //!
-//! Follows gro-semantics §1.7: a session that ends is completed before the frame that ended it; the oldest
-//! is evicted only for a frame that is held.
-//! Invariants: at most two operations per frame (`stream_is_well_formed`); no session is evicted while a
-//! candidate is still unchecked (`digest_collisions_never_merge`).
+//! Follows gro-semantics §1.7: a session that ends is completed before the frame that ended it; the
+//! oldest is evicted only for a frame that is held.
+//! Invariants: at most two operations per frame (`operations_equal_the_model`); no session is
+//! evicted while a candidate is still unchecked (`digest_collisions_never_merge`).
 //! Not here: time. The FSM asks again when it has read the next session.
 
 use super::rules::Facts;

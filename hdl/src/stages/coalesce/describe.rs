@@ -3,8 +3,8 @@
 //!   session, its number, reason ──► closing, fix        combinational
 //!   frame, its class, kind      ──► framed
 //!
-//! Follows gro-semantics §2 (output of coalescing): a session of one frame is delivered as that frame; a
-//! merged one has the first frame's metadata, checksum state partial and the GSO fields.
+//! Follows gro-semantics §2 (output of coalescing): a session of one frame is delivered as that
+//! frame; a merged one has the first frame's metadata, checksum state partial and the GSO fields.
 //! Invariants: fields without meaning are 0 in CLOSE and ALONE (`operations_equal_the_model`).
 //! Not here: the header (`fixup`).
 

@@ -5,8 +5,8 @@
 //!   framed, frame header   ──►[ frame ]──┘
 //!
 //! Follows gro-semantics §1.7: a session that ends is completed before the frame that ended it.
-//! Invariants: `free` depends on registers alone, so that the way from `m.ready` ends here; an operation
-//! stays until it is taken (`stalls_change_nothing`). Not here: header fix-up.
+//! Invariants: `free` depends on registers alone, so that the way from `m.ready` ends here; an
+//! operation stays until it is taken (`stalls_change_nothing`). Not here: header fix-up.
 
 use crate::blocks::op::{Fix, Operation, RawSource};
 use crate::blocks::reg::{ClkRst, RegE, RegR};

@@ -3,7 +3,8 @@
 //!   Meta ──► key ──►[ frame ]──► Front              1 cycle
 //!   queue, bucket, slots ──► Addresses              combinational
 //!
-//! Invariant: session number = bucket * depth + slot (`stream_is_well_formed`). Not here: choices.
+//! Invariant: session number = bucket * depth + slot (`operations_equal_the_model`). Not here:
+//! choices.
 
 use super::key::{FrameKey, Key};
 use crate::blocks::meta::FrameMeta;

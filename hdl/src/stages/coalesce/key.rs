@@ -2,13 +2,15 @@
 //!
 //!   metadata, header ──► Key        combinational, in front of the frame register
 //!
-//! IP and TCP headers start at byte 2 of a 4-byte word, whatever tags, options and extension headers are in
-//! front. So a mask has one bit per word of bytes 2..126: word w holds bytes 2 + 4 w to 5 + 4 w.
+//! IP and TCP headers start at byte 2 of a 4-byte word, whatever tags, options and extension
+//! headers are in front. So a mask has one bit per word of bytes 2..126: word w holds bytes 2 + 4 w
+//! to 5 + 4 w.
 //!
-//! Follows gro-semantics: §1.2.2 (same flow), §1.4, §1.6 (what is compared), §1.7 (what is held), §1.8
-//! (checksum state of a frame that is delivered alone).
-//! Invariants: frames of one identity have one digest (`digest_collisions_never_merge` is about the reverse);
-//! length, identification and checksum words are in no mask, and parts of a word are compared apart.
+//! Follows gro-semantics: §1.2.2 (same flow), §1.4, §1.6 (what is compared), §1.7 (what is held),
+//! §1.8 (checksum state of a frame that is delivered alone).
+//! Invariants: frames of one identity have one digest (`digest_collisions_never_merge` is about the
+//! reverse); length, identification and checksum words are in no mask, and parts of a word are
+//! compared apart.
 //! Not here: candidates, verdicts: they come with the metadata.
 
 use crate::blocks::meta::FrameMeta;
@@ -39,7 +41,8 @@ pub struct Key {
     pub hold: Bit,
     /// Carries URG, PSH, RST, SYN or FIN.
     pub ends: Bit,
-    /// The version nibble is not 6: merge rules read the header as IPv4, whatever the ethertype said.
+    /// The version nibble is not 6: merge rules read the header as IPv4, whatever the ethertype
+    /// said.
     pub rules4: Bit,
     /// IPv4 "don't fragment", by position.
     pub df: Bit,

@@ -1,14 +1,14 @@
 //! The tag words in RAM, and the slot that the FSM looks at.
 //!
-//!   read, address ──►[ tag RAM ]──► match ──► slot of the first candidate or of the oldest   1 cycle
+//!   read, address ──►[ tag RAM ]──► match ──► slot of a candidate or the oldest   1 cycle
 //!   insert, remove ──► update ──►[ tag RAM ]
 //!
-//! One RAM per slot, read and written together: the words of a bucket. Their outputs hold until the next
-//! read, so that the update needs no copy.
+//! One RAM per slot, read and written together: the words of a bucket. Their outputs hold until the
+//! next read, so that the update needs no copy.
 //!
-//! Follows gro-semantics §1.1, §1.7. Invariants: all candidates of a frame are visited before a session is
-//! evicted for it (`digest_collisions_never_merge`); tags are empty before the first frame
-//! (`reset_forgets_everything`). Not here: when things happen (`control`).
+//! Follows gro-semantics §1.1, §1.7. Invariants: all candidates of a frame are visited before a
+//! session is evicted for it (`digest_collisions_never_merge`); tags are empty before the first
+//! frame (`reset_forgets_everything`). Not here: when things happen (`control`).
 
 use super::tags::{Lowest, TagMatch, TagUpdate};
 use crate::blocks::ram::Ram;

@@ -3,8 +3,8 @@
 //!   Action, frame, session ──► describe ──► emitter ──► Raw        1 operation per clock
 //!                                      └──► counters
 //!
-//! Follows gro-semantics §1.7, §2. Invariant: an operation counts when it is handed over, and each is
-//! handed over once (`counters_equal_the_model`). Not here: decisions.
+//! Follows gro-semantics §1.7, §2. Invariant: an operation counts when it is handed over, and each
+//! is handed over once (`operations_equal_the_model`). Not here: decisions.
 
 use super::decide::Action;
 use super::describe::Describe;

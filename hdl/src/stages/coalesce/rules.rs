@@ -2,10 +2,11 @@
 //!
 //!   frame, session, Diff ──► Facts        combinational, in front of a register
 //!
-//! Follows gro-semantics §1.6 with its measured corrections (kernel `tcp_gro_receive`, `inet_gro_flush`,
-//! `skb_gro_receive` of 6.12, 6.18, 7.3); the model's decision function.
-//! Invariants: of several reasons the first of `EndReason` is given (`all_end_reasons_occur`); an
-//! identification is fixed only if the second frame repeats the first (`fixed_and_counting_ids`).
+//! Follows gro-semantics §1.6 with its measured corrections (kernel `tcp_gro_receive`,
+//! `inet_gro_flush`, `skb_gro_receive` of 6.12, 6.18, 7.3); the model's decision function.
+//! Invariants: of several reasons the first of `EndReason` is given (`operations_equal_the_model`);
+//! an identification is fixed only if the second frame repeats the first
+//! (`operations_equal_the_model`).
 //! Not here: what follows from it (`decide`).
 
 use super::compare::Diff;

@@ -5,7 +5,8 @@
 //!
 //! Follows gro-semantics: §1.1 (container state), §1.7 (after the decision); the model's `Session`.
 //! Invariants: `bytes` is what lies behind the 14-byte MAC header, which the size limit counts
-//! (`aggregates_reach_exactly_the_limit`); the tick is that of the first frame (`age_counts_from_open`).
+//! (`aggregates_reach_exactly_the_limit`); the tick is that of the first frame
+//! (`age_counts_from_open`).
 //! Not here: the header, and whether a frame may join.
 
 use crate::blocks::meta::FrameMeta;

@@ -3,8 +3,8 @@
 //!   read ──►[ header RAM, session RAM ]──► compare ──► rules ──►[ facts ]      2 cycles
 //!                                     └──► renew ──► write, or the session that is closed
 //!
-//! Outputs of the RAMs hold until the next read. A header is written when a session opens; the rest also
-//! when a frame joins.
+//! Outputs of the RAMs hold until the next read. A header is written when a session opens; the rest
+//! also when a frame joins.
 //!
 //! Follows gro-semantics §1.1, §1.6. Invariant: a word that is being written is not read
 //! (`control`: reads and writes are in different states). Not here: which session.

@@ -4,12 +4,12 @@
 //!   entries, slot, action ──► TagUpdate ──► entries                     combinational
 //!   set of slots ──► Lowest ──► first of them                           combinational
 //!
-//! An entry: rank (5 bits, lowest), valid, digest (16), hash (32). The rank is the position in the kernel's
-//! list: 0 is the newest. Valid entries have the ranks 0 .. n - 1, each once.
+//! An entry: rank (5 bits, lowest), valid, digest (16), hash (32). The rank is the position in the
+//! kernel's list: 0 is the newest. Valid entries have the ranks 0 .. n - 1, each once.
 //!
 //! Follows gro-semantics §1.1 (list, newest first), §1.7 (evict the oldest).
-//! Invariants: removing or inserting keeps ranks dense (`ranks_stay_dense`). A candidate is found by hash
-//! and digest alone; the header decides. Not here: RAM.
+//! Invariants: removing or inserting keeps ranks dense (`operations_equal_the_model`). A candidate
+//! is found by hash and digest alone; the header decides. Not here: RAM.
 
 use crate::blocks::bits::ZExt;
 use rust_hdl::prelude::*;

@@ -2,8 +2,8 @@
 //!
 //!   read ──►[ tick RAM ]──► tick        1 cycle; written back advanced by one
 //!
-//! Follows gro-semantics §1.9 (age is counted in ticks). Invariants: ticks are 0 after reset, as the tag
-//! walk clears them too; counters wrap. Not here: what a tick decides.
+//! Follows gro-semantics §1.9 (age is counted in ticks). Invariants: ticks are 0 after reset, as
+//! the tag walk clears them too; counters wrap. Not here: what a tick decides.
 
 use crate::blocks::ram::Ram;
 use crate::blocks::reg::{ClkRst, RegR};
