@@ -12,13 +12,14 @@
 //! bytes or behind the frame is read as a header; 4 cycles per frame while nothing stalls; tokens
 //! stay in order. Not here: tunnels and PPPoE, which are opaque.
 
+mod address_sum;
 mod compose;
 mod fold;
+mod header_sum;
 mod link;
 mod network;
 mod tag;
 mod transport;
-mod word_tree;
 
 use crate::blocks::bits::ZExt;
 use crate::blocks::meta::{FlowSource, FrameMeta, HeadSink, SumControl, SumSource};

@@ -44,6 +44,7 @@ pub struct Compose {
     address_order: Swap<16>,
     pseudo_order: Swap<16>,
     length_order: Swap<16>,
+    seq_order: Swap<32>,
     length: Signal<Local, Bits<24>>,
     protocol: Signal<Local, Bits<24>>,
     header_good: Signal<Local, Bit>,
@@ -68,6 +69,7 @@ impl Logic for Compose {
         self.address_fold.sum.next = self.network.val().address_sum + 0x0600;
         self.address_order.i.next = self.address_fold.folded.val();
         self.length_order.i.next = self.transport.val().length;
+        self.seq_order.i.next = self.transport.val().seq;
         self.length.next = self.length_order.o.val().to_bits();
         self.protocol.next = 0x0600.into();
         if self.transport.val().kind == 2 {
@@ -126,7 +128,7 @@ impl Logic for Compose {
         self.meta.next.ip_id = self.network.val().id;
         self.meta.next.ip_csum = self.network.val().csum;
         self.meta.next.ip_tot_len = self.network.val().tot_len;
-        self.meta.next.tcp_seq = self.transport.val().seq;
+        self.meta.next.tcp_seq = self.seq_order.o.val();
         self.meta.next.tcp_flags = self.transport.val().flags;
         self.meta.next.payload_len = 0.into();
         self.meta.next.frame_bytes = 0.into();

@@ -1,14 +1,15 @@
 //! Network layer: fields of the IPv4 or IPv6 header, and the sums that need no other layer.
 //!
 //!   window, kind, room ──► fields ───────────────────────►[ fields ]      1 cycle, at `go`
-//!                     └──► masked words ──► adder trees ──►[ sums ]
+//!                     └──► words ──► adder trees ──►[ sums ]
 //!
 //! RFC 791 (3.1), RFC 8200 (3). IPv4 needs 20 bytes, version 4 and IHL >= 5; IPv6 needs 40 bytes,
 //! whatever its version. Invariants: bytes that are not there never count; with `trim`, `room` ends
 //! where the IP length ends (both `rtl_parse`). Not here: extension headers; the fold of the sums,
 //! in a later cycle.
 
-use super::word_tree::WordTree;
+use super::address_sum::AddressSum;
+use super::header_sum::HeaderSum;
 use crate::blocks::bits::ZExt;
 use crate::blocks::byte_order::Swap;
 use crate::blocks::reg::{ClkRst, RegE};
@@ -44,7 +45,7 @@ pub struct NetworkFields {
 }
 
 /// Registered results hold from the edge with `go` to the next one.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct Network {
     pub cr: ClkRst,
     pub go: Signal<In, Bit>,
@@ -57,15 +58,13 @@ pub struct Network {
     pub next_words: Signal<Out, Bits<5>>,
     pub next_protocol: Signal<Out, Bits<8>>,
     held: RegE<NetworkFields>,
-    header_tree: WordTree,
-    address_tree: WordTree,
+    header_sum: HeaderSum,
+    address_sum: AddressSum,
     tot_len: Swap<16>,
     payload: Swap<16>,
     id: Swap<16>,
     frag: Swap<16>,
     csum: Swap<16>,
-    /// IHL up to which option word `i` is not part of the header.
-    option_ihl: [Constant<Bits<4>>; 10],
     v4: Signal<Local, Bit>,
     v6: Signal<Local, Bit>,
     ihl: Signal<Local, Bits<4>>,
@@ -77,42 +76,6 @@ pub struct Network {
     room_wide: Signal<Local, Bits<17>>,
     left: Signal<Local, Bits<7>>,
     more_or_offset: Signal<Local, Bits<14>>,
-}
-
-impl Default for Network {
-    fn default() -> Self {
-        Self {
-            cr: Default::default(),
-            go: Default::default(),
-            trim: Default::default(),
-            ethertype: Default::default(),
-            room: Default::default(),
-            window: Default::default(),
-            fields: Default::default(),
-            next_words: Default::default(),
-            next_protocol: Default::default(),
-            held: Default::default(),
-            header_tree: Default::default(),
-            address_tree: Default::default(),
-            tot_len: Default::default(),
-            payload: Default::default(),
-            id: Default::default(),
-            frag: Default::default(),
-            csum: Default::default(),
-            option_ihl: std::array::from_fn(|i| Constant::new((i + 5).to_bits())),
-            v4: Default::default(),
-            v6: Default::default(),
-            ihl: Default::default(),
-            version: Default::default(),
-            header_bytes: Default::default(),
-            ip_len: Default::default(),
-            payload_wide: Default::default(),
-            long_enough: Default::default(),
-            room_wide: Default::default(),
-            left: Default::default(),
-            more_or_offset: Default::default(),
-        }
-    }
 }
 
 impl Logic for Network {
@@ -153,32 +116,9 @@ impl Logic for Network {
             self.left.next = self.ip_len.val().get_bits::<7>(0);
         }
 
-        for i in 0..10 {
-            self.header_tree.lane[i].next = self.window.val().get_bits::<16>(i * 16);
-            self.header_tree.lane[2 * i + 10].next = 0.into();
-            self.header_tree.lane[2 * i + 11].next = 0.into();
-            if self.ihl.val() > self.option_ihl[i].val() {
-                self.header_tree.lane[2 * i + 10].next =
-                    self.window.val().get_bits::<16>(i * 32 + 160);
-                self.header_tree.lane[2 * i + 11].next =
-                    self.window.val().get_bits::<16>(i * 32 + 176);
-            }
-        }
-        for i in 30..32 {
-            self.header_tree.lane[i].next = 0.into();
-        }
-        for i in 0..16 {
-            self.address_tree.lane[i].next = self.window.val().get_bits::<16>(i * 16 + 64);
-            self.address_tree.lane[i + 16].next = 0.into();
-            if self.ethertype.val() == 1 {
-                self.address_tree.lane[i].next = 0.into();
-            }
-        }
-        for i in 0..4 {
-            if self.ethertype.val() == 1 {
-                self.address_tree.lane[i].next = self.window.val().get_bits::<16>(i * 16 + 96);
-            }
-        }
+        self.header_sum.window.next = self.window.val().get_bits::<480>(0);
+        self.address_sum.window.next = self.window.val().get_bits::<320>(0);
+        self.address_sum.v4.next = self.ethertype.val() == 1;
 
         self.held.d.next.kind = 0.into();
         self.held.d.next.complete =
@@ -199,8 +139,8 @@ impl Logic for Network {
         self.held.d.next.tot_len = self.tot_len.o.val();
         self.held.d.next.fragment = self.v4.val() & self.more_or_offset.val().any();
         self.held.d.next.reserved = self.v4.val() & self.frag.o.val().get_bit(15);
-        self.held.d.next.header_sum = self.header_tree.sum.val();
-        self.held.d.next.address_sum = self.address_tree.sum.val();
+        self.held.d.next.header_sum = self.header_sum.sum.val();
+        self.held.d.next.address_sum = self.address_sum.sum.val();
         self.held.en.next = self.go.val();
         self.fields.next = self.held.q.val();
     }

@@ -9,7 +9,6 @@
 
 use super::network::NetworkFields;
 use crate::blocks::bits::ZExt;
-use crate::blocks::byte_order::Swap;
 use crate::blocks::reg::{ClkRst, RegE};
 use rust_hdl::prelude::*;
 
@@ -31,7 +30,7 @@ pub struct TransportFields {
     pub end_words: Bits<5>,
     /// Bytes from here to the end of the datagram; means nothing unless `summable`.
     pub length: Bits<16>,
-    /// Both ports as received.
+    /// Both ports, and the sequence number, as received.
     pub ports: Bits<32>,
     pub seq: Bits<32>,
     pub flags: Bits<8>,
@@ -55,7 +54,6 @@ pub struct Transport {
     held: RegE<TransportFields>,
     words: RegE<Bits<5>>,
     protocol: RegE<Bits<8>>,
-    seq: Swap<32>,
     amount: Signal<Local, Bits<10>>,
     shifted: Signal<Local, Bits<912>>,
     at: Signal<Local, Bits<160>>,
@@ -141,7 +139,6 @@ impl Logic for Transport {
         self.length.next = self.ip_len.val() - self.used_wide.val();
         self.length_there.next = self.length.val().get_bits::<17>(0);
 
-        self.seq.i.next = self.at.val().get_bits::<32>(32);
         self.held.en.next = self.step.val() & !self.advance.val();
         self.held.d.next.kind = 0.into();
         self.held.d.next.end_words = self.words.q.val();
@@ -168,7 +165,7 @@ impl Logic for Transport {
         self.held.d.next.words = self.words.q.val();
         self.held.d.next.length = self.length.val().get_bits::<16>(0);
         self.held.d.next.ports = self.at.val().get_bits::<32>(0);
-        self.held.d.next.seq = self.seq.o.val();
+        self.held.d.next.seq = self.at.val().get_bits::<32>(32);
         self.held.d.next.flags = self.at.val().get_bits::<8>(104);
         self.fields.next = self.held.q.val();
     }
