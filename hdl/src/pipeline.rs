@@ -37,6 +37,9 @@ use rust_hdl::prelude::*;
 /// Name of the top module.
 pub const TOP: &str = "groove_rx";
 
+/// Most buckets, and most sessions of a bucket: `OPERATION.session` has ten bits for both.
+pub const SHAPE_MAX: usize = 32;
+
 /// What is fixed when the hardware is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameters {
@@ -44,9 +47,9 @@ pub struct Parameters {
     pub width: usize,
     /// Receive queues, 1 to 32.
     pub queues: usize,
-    /// Buckets of held sessions per queue; a power of two.
+    /// Buckets of held sessions per queue: a power of two up to 32.
     pub buckets: usize,
-    /// Held sessions per bucket.
+    /// Held sessions per bucket: a power of two up to 32.
     pub depth: usize,
     /// Back-pressure to the MAC instead of drops.
     pub lossless: bool,
@@ -86,11 +89,10 @@ impl Parameters {
         if !(1..=QUEUES_MAX).contains(&self.queues) {
             return fail("queues", self.queues, "1 to 32");
         }
-        if !self.buckets.is_power_of_two() || self.buckets > groove_spec::BUCKETS {
-            return fail("buckets", self.buckets, "1, 2, 4 and 8");
-        }
-        if !(1..=groove_spec::BUCKET_DEPTH).contains(&self.depth) {
-            return fail("depth", self.depth, "1 to 8");
+        for (name, value) in [("buckets", self.buckets), ("depth", self.depth)] {
+            if !value.is_power_of_two() || value > SHAPE_MAX {
+                return fail(name, value, "1, 2, 4, 8, 16 and 32");
+            }
         }
         Ok(())
     }
@@ -312,7 +314,7 @@ mod tests {
             (Parameters { queues: 0, ..good }, "queues: 0 "),
             (Parameters { queues: 33, ..good }, "queues: 33 "),
             (Parameters { buckets: 3, ..good }, "buckets: 3 "),
-            (Parameters { depth: 9, ..good }, "depth: 9 "),
+            (Parameters { depth: 64, ..good }, "depth: 64 "),
         ] {
             let error = emit(&bad).expect_err("refused").to_string();
             assert!(error.starts_with(text), "{error}");
