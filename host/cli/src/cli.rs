@@ -1,5 +1,9 @@
 //! The command line: what can be typed, its help, and its bounds.
 
+mod tools;
+
+pub use tools::{BenchArgs, BenchKind, BenchOptions, SynthArgs};
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -31,8 +35,14 @@ pub enum Command {
     Sim(SimArgs),
     /// Run recorded kernel results through an engine and list what differs
     Golden(GoldenArgs),
+    /// Write the hardware as Verilog, with C header and tables
+    Emit(EmitArgs),
     /// Show, write or check everything that is generated from the one table
     Spec(SpecArgs),
+    /// Synthesise the hardware with yosys: cells, RAM and logic levels of each block
+    Synth(SynthArgs),
+    /// Measure the hardware's rates in clock cycles, or the speed of its simulation
+    Bench(BenchArgs),
     /// Show which tools are installed, which are missing and how to get them
     Doctor(DoctorArgs),
 }
@@ -182,6 +192,27 @@ pub struct GoldenArgs {
     /// As JSON, for machines
     #[arg(long)]
     pub json: bool,
+}
+
+/// Arguments of `groove emit`.
+#[derive(Debug, Args)]
+pub struct EmitArgs {
+    /// Bus width in bits
+    #[arg(long, value_name = "N", default_value = "512", value_parser = width_parser())]
+    pub width: usize,
+
+    /// Receive queues, 1 to 32
+    #[arg(long, value_name = "N", default_value_t = QUEUES_MAX as u8)]
+    #[arg(value_parser = clap::value_parser!(u8).range(1..=QUEUES_MAX as i64))]
+    pub queues: u8,
+
+    /// Back-pressure to the MAC instead of dropping frames when full; a MAC ignores it
+    #[arg(long)]
+    pub lossless: bool,
+
+    /// Directory to write to; it is created
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
 }
 
 /// Arguments of `groove spec`.

@@ -1,11 +1,15 @@
 //! The commands: the only place that prints, besides `main`.
 
+mod bench;
 mod doctor;
+mod emit;
 mod engine;
 mod golden;
+mod measured;
 mod output;
 mod sim;
 mod spec;
+mod synth;
 
 use crate::Failure;
 use crate::cli::{Cli, Command};
@@ -15,7 +19,10 @@ pub fn run(cli: &Cli) -> Result<(), Failure> {
     match &cli.command {
         Command::Sim(args) => sim::run(args),
         Command::Golden(args) => golden::run(args),
+        Command::Emit(args) => emit::run(args),
         Command::Spec(args) => spec::run(&args.action),
+        Command::Synth(args) => synth::run(args),
+        Command::Bench(args) => bench::run(args),
         Command::Doctor(args) => doctor::run(args),
     }
 }

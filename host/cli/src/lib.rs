@@ -2,11 +2,13 @@
 //!
 //! Only `main.rs` and `commands/` print and choose exit codes; everything else returns values and errors.
 
+pub mod bench;
 pub mod capture;
 pub mod cli;
 pub mod commands;
 pub mod compare;
 pub mod doctor;
+pub mod emit;
 pub mod engine;
 pub mod exit;
 mod failure;

@@ -150,7 +150,7 @@ fn other_link_types_are_refused() {
 #[test]
 fn damage_is_an_error_after_the_good_frames() {
     let order = Order::Little;
-    let short = [&FRAMES[0][..], FRAMES[1]];
+    let short = [FRAMES[0], FRAMES[1]];
     let mut pcapng = section(order);
     pcapng.extend(interface(order, 1, 0, 9));
     let mut pcap = pcap_header(order, false, 1);

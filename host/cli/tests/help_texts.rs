@@ -28,6 +28,11 @@ fn of_golden() {
 }
 
 #[test]
+fn of_emit() {
+    insta::assert_snapshot!("help_emit", help(&["emit", "--help"]));
+}
+
+#[test]
 fn of_spec() {
     insta::assert_snapshot!("help_spec", help(&["spec", "--help"]));
     insta::assert_snapshot!("help_spec_check", help(&["spec", "check", "--help"]));

@@ -1,0 +1,51 @@
+//! `groove bench`: rates of the hardware in clock cycles, and the speed of its simulation.
+
+use std::path::Path;
+
+use groove_verilator::{BuildOptions, Error, Pipeline};
+use serde::Serialize;
+
+use super::measured;
+use super::output;
+use crate::cli::{BenchArgs, BenchKind, BenchOptions};
+use crate::{Failure, bench, exit};
+
+/// Runs the command.
+pub fn run(args: &BenchArgs) -> Result<(), Failure> {
+    // Progress is talk: a reader that has gone away does not stop a measurement.
+    let mut progress = |what: &str| drop(output::talk(what));
+    match &args.what {
+        BenchKind::Rtl(options) => {
+            let mut pipeline = open(options)?;
+            let result = bench::rtl(&mut pipeline, &mut progress);
+            report(options.json.as_deref(), result)
+        }
+        BenchKind::Sim(options) => {
+            let mut pipeline = open(options)?;
+            let result = bench::sim(&mut pipeline, &mut progress);
+            report(options.json.as_deref(), result)
+        }
+    }
+}
+
+fn open(options: &BenchOptions) -> Result<Pipeline, Failure> {
+    output::talk("building the hardware under Verilator, or taking it from the cache")?;
+    let build = BuildOptions {
+        width: options.width,
+        queues: options.queues.into(),
+        ..BuildOptions::default()
+    };
+    Pipeline::open(&build).map_err(|e| failure(&e))
+}
+
+fn report<R: Serialize + std::fmt::Display>(
+    json: Option<&Path>,
+    result: Result<R, Error>,
+) -> Result<(), Failure> {
+    let report = result.map_err(|e| failure(&e))?;
+    measured::report(json, &report.to_string(), &report)
+}
+
+fn failure(error: &Error) -> Failure {
+    Failure::of(if error.is_missing_tool() { exit::TOOL } else { exit::FAULT }, error)
+}
