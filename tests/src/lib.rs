@@ -1,3 +1,4 @@
 //! What the cross-crate suites share.
 
+pub mod frames;
 pub mod generate;
