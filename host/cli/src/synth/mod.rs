@@ -10,6 +10,7 @@
 //! (`an_unknown_cell_is_refused`).
 //! Not here: placement, timing in nanoseconds, power.
 
+pub mod blocks;
 mod cells;
 mod levels;
 mod netlist;
@@ -19,6 +20,7 @@ mod yosys;
 pub use report::{BlockReport, Levels, Memory, MemoryKind, table};
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// FPGA family that yosys maps to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +53,7 @@ impl Target {
 #[derive(Clone, Debug)]
 pub struct Request {
     /// Verilog text that holds the block and all it instantiates.
-    pub verilog: String,
+    pub verilog: Arc<str>,
     /// Module to synthesise.
     pub module: String,
     /// Name in the report.
@@ -71,6 +73,9 @@ pub enum SynthError {
         /// Cause; names the command that installs what is missing.
         source: groove_verilator::Error,
     },
+    /// The hardware cannot be built so, or has no such block.
+    #[error("{0}")]
+    Parameters(String),
     /// The mapped netlist holds a cell that the level counter does not know.
     #[error("{module}: cell type {cell} is unknown to the level counter")]
     UnknownCell {

@@ -128,7 +128,12 @@ impl Netlist {
 
     /// The most readable name of a net.
     pub(super) fn name(&self, net: u32) -> String {
-        self.names.get(&net).cloned().unwrap_or_else(|| format!("net {net}"))
+        match self.names.get(&net) {
+            // What yosys makes up and hides says nothing to a reader.
+            Some(name) if name.starts_with('$') => "-".into(),
+            Some(name) => name.clone(),
+            None => format!("net {net}"),
+        }
     }
 
     /// How many cells of each type, by name.

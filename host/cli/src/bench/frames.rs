@@ -1,0 +1,84 @@
+//! Frames of the benches: TCP over IPv4 without options, flow by number.
+
+/// Ethernet, IPv4 and TCP without options.
+pub(super) const HEADER_BYTES: usize = 14 + 20 + 20;
+/// Received before a size of frame is measured: tables full, sessions held.
+const SOURCE_NET: u32 = 0x0a00_0000;
+
+/// One flow: the sequence number of its next frame.
+#[derive(Clone, Debug)]
+pub(super) struct Flow {
+    number: u32,
+    seq: u32,
+    id: u16,
+}
+
+impl Flow {
+    pub(super) fn new(number: u32) -> Self {
+        Self { number, seq: number.wrapping_mul(0x9e37_79b9), id: 0 }
+    }
+
+    /// The flow's next frame of so many bytes, at least one byte of payload, ACK alone.
+    pub(super) fn frame(&mut self, bytes: usize) -> Vec<u8> {
+        let payload = bytes.max(HEADER_BYTES + 1) - HEADER_BYTES;
+        let mut frame = vec![0x5a; HEADER_BYTES + payload];
+        frame[..12].copy_from_slice(&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2]);
+        frame[12..14].copy_from_slice(&0x0800_u16.to_be_bytes());
+        let ip = &mut frame[14..34];
+        ip.fill(0);
+        ip[0] = 0x45;
+        ip[2..4].copy_from_slice(&((40 + payload) as u16).to_be_bytes());
+        ip[4..6].copy_from_slice(&self.id.to_be_bytes());
+        ip[6] = 0x40;
+        ip[8] = 64;
+        ip[9] = 6;
+        ip[12..16].copy_from_slice(&(SOURCE_NET + self.number).to_be_bytes());
+        ip[16..20].copy_from_slice(&[192, 168, 0, 1]);
+        let checksum = !fold(sum(ip));
+        ip[10..12].copy_from_slice(&checksum.to_be_bytes());
+        let tcp = &mut frame[34..54];
+        tcp.fill(0);
+        tcp[0..2].copy_from_slice(&(1024 + (self.number % 50_000) as u16).to_be_bytes());
+        tcp[2..4].copy_from_slice(&443_u16.to_be_bytes());
+        tcp[4..8].copy_from_slice(&self.seq.to_be_bytes());
+        tcp[12] = 5 << 4;
+        tcp[13] = 0x10;
+        tcp[14] = 0xff;
+        let length = (20 + payload) as u64;
+        let checksum = !fold(sum(&frame[26..34]) + 6 + length + sum(&frame[34..]));
+        frame[50..52].copy_from_slice(&checksum.to_be_bytes());
+        self.seq = self.seq.wrapping_add(payload as u32);
+        self.id = self.id.wrapping_add(1);
+        frame
+    }
+}
+
+fn sum(bytes: &[u8]) -> u64 {
+    let (words, rest) = bytes.as_chunks::<2>();
+    let last = rest.first().map_or(0, |b| u64::from(*b) << 8);
+    words.iter().fold(last, |sum, w| sum + u64::from(u16::from_be_bytes(*w)))
+}
+
+fn fold(mut sum: u64) -> u16 {
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    sum as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groove_model::{Config, Frame, Model};
+
+    #[test]
+    fn frames_of_a_flow_merge() {
+        let mut model = Model::new(Config::default()).unwrap();
+        let mut flow = Flow::new(7);
+        for bytes in [64, 64, 64] {
+            model.frame(Frame::new(&flow.frame(bytes)), &mut Vec::new());
+        }
+        assert_eq!((model.stats().held, model.stats().held_frames), (1, 3));
+        assert_eq!(model.stats().frames, 3);
+    }
+}
