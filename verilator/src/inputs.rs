@@ -13,7 +13,7 @@ use groove_spec::TokenKind;
 use crate::dut::{Dut, Port};
 use crate::monitor::violation;
 use crate::stall::{Rng, Stall};
-use crate::{Error, Stimulus};
+use crate::{BuildOptions, Error, Stimulus};
 
 const TOKEN_SALT: u64 = 11;
 const BEAT_SALT: u64 = 12;
@@ -58,6 +58,9 @@ pub(crate) struct Taken {
 pub(crate) struct Inputs {
     ports: Ports,
     width_bytes: usize,
+    lossless: bool,
+    /// Whether tready has been high since reset.
+    started: bool,
     queue: VecDeque<Item>,
     queued_bytes: usize,
     /// Buffers of frames gone, for frames to come.
@@ -74,7 +77,7 @@ pub(crate) struct Inputs {
 }
 
 impl Inputs {
-    pub(crate) fn new(dut: &Dut, width_bytes: usize) -> Result<Self, Error> {
+    pub(crate) fn new(dut: &Dut, options: &BuildOptions) -> Result<Self, Error> {
         let axis = |name: &str| dut.port(&format!("s_axis_{name}"));
         let token = |name: &str| dut.port(&format!("s_token_{name}"));
         let ports = Ports {
@@ -91,7 +94,9 @@ impl Inputs {
         };
         Ok(Self {
             ports,
-            width_bytes,
+            width_bytes: options.width / 8,
+            lossless: options.lossless,
+            started: false,
             queue: VecDeque::new(),
             queued_bytes: 0,
             spare: Vec::new(),
@@ -111,6 +116,7 @@ impl Inputs {
         self.queue.clear();
         self.queued_bytes = 0;
         (self.frame, self.token) = (None, None);
+        (self.started, self.token_leads) = (false, false);
         (self.beat_valid, self.token_valid) = (false, false);
         self.beat_stall = Stall::new(seed, BEAT_SALT, stall_percent);
         self.token_stall = Stall::new(seed, TOKEN_SALT, stall_percent);
@@ -173,7 +179,10 @@ impl Inputs {
     /// Before the cycle settles: offers what is to be offered.
     pub(crate) fn present(&mut self, dut: &mut Dut) {
         self.fetch();
+        // Tokens need idle cycles where tready may not fall: it is low in the cycle of a token.
+        let token_may = self.lossless || (self.token_leads && !self.beat_valid);
         if !self.token_valid
+            && token_may
             && let Some((queue, kind)) = self.token
             && !self.token_stall.pause()
         {
@@ -183,7 +192,8 @@ impl Inputs {
             self.token_valid = true;
         }
         // A frame behind a token may be offered no sooner than the token.
-        let waits = self.token.is_some() && self.token_leads && !self.token_valid;
+        let waits = self.token.is_some() && self.token_leads && !self.token_valid
+            || self.token_valid && !self.lossless;
         if !self.beat_valid && self.frame.is_some() && !waits && !self.beat_stall.pause() {
             self.present_beat(dut);
         }
@@ -212,7 +222,13 @@ impl Inputs {
     pub(crate) fn accept(&mut self, dut: &Dut) -> Result<Taken, Error> {
         let mut taken = Taken::default();
         let token = self.token_valid && dut.read(self.ports.token_ready) != 0;
-        let beat = self.beat_valid && dut.read(self.ports.ready) != 0;
+        let ready = dut.read(self.ports.ready) != 0;
+        if !ready && self.started && !self.lossless && !self.token_valid {
+            let what = "tready fell, though built without back-pressure";
+            return Err(violation(dut, "s_axis", what));
+        }
+        self.started |= ready;
+        let beat = self.beat_valid && ready;
         if beat {
             let first = self.frame.as_ref().is_some_and(|f| f.offset == 0);
             if self.token_valid && self.token_leads && !token && first {

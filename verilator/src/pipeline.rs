@@ -17,7 +17,7 @@ use crate::stall::Stall;
 use crate::{BuildOptions, Error, Event, RunConfig, Source, Stats, Stimulus, Toolbox};
 
 /// Name of the top module.
-const TOP: &str = "groove_rx";
+const TOP: &str = groove_hdl::pipeline::TOP;
 const REFUSE_SALT: u64 = 31;
 /// Cycles of reset before each run.
 const RESET_CYCLES: usize = 4;
@@ -116,7 +116,7 @@ impl Pipeline {
         check_widths(&dut, options.width)?;
         let mut pipeline = Self {
             ports: Ports::new(&dut)?,
-            inputs: Inputs::new(&dut, options.width / 8)?,
+            inputs: Inputs::new(&dut, options)?,
             outputs: Outputs::new(&dut, options)?,
             dut,
             options: options.clone(),
@@ -384,8 +384,18 @@ impl Pipeline {
 }
 
 /// The hardware as Verilog. RustHDL panics where other libraries return errors.
-fn emit(_options: &BuildOptions) -> Result<String, Error> {
-    Err(Error::Emission("not yet".to_owned()))
+fn emit(options: &BuildOptions) -> Result<String, Error> {
+    let BuildOptions { width, queues, buckets, depth, lossless, .. } = *options;
+    let parameters = groove_hdl::pipeline::Parameters { width, queues, buckets, depth, lossless };
+    match std::panic::catch_unwind(|| groove_hdl::pipeline::emit(&parameters)) {
+        Ok(Ok(design)) => Ok(design.verilog),
+        Ok(Err(error)) => Err(Error::Emission(error.to_string())),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or(panic.downcast_ref::<&str>().copied());
+            Err(Error::Emission(text.unwrap_or("a panic without words").to_owned()))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -641,6 +651,25 @@ mod tests {
         let text = verilog().replace("s_token_kind", "s_token_sort");
         let error = Pipeline::from_verilog(&text, &options()).map(|_| ()).unwrap_err();
         assert!(error.to_string().starts_with("groove_rx has no port s_token_kind;"), "{error}");
+    }
+
+    #[test]
+    fn impossible_parameters_are_named() {
+        let odd = BuildOptions { width: 100, ..options() };
+        let error = Pipeline::open(&odd).map(|_| ()).unwrap_err().to_string();
+        assert!(error.starts_with("the hardware could not be emitted: width: 100 "), "{error}");
+    }
+
+    #[test]
+    fn tready_low_without_back_pressure_is_caught() {
+        let lossy = BuildOptions { lossless: false, ..options() };
+        let mut pipeline = Pipeline::from_verilog(&verilog(), &lossy).unwrap();
+        pipeline.reset(&config(5, 0)).unwrap();
+        drive(&mut pipeline, 20, 1).unwrap();
+        // The toy always has back-pressure: it shows when the outputs are stalled.
+        pipeline.reset(&config(5, 40)).unwrap();
+        let text = drive(&mut pipeline, 20, 1).unwrap_err().to_string();
+        assert_eq!(words(&text), "s_axis, cycle tready fell, though built without back-pressure");
     }
 
     #[test]
