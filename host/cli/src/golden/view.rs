@@ -93,6 +93,8 @@ fn text(value: &impl std::fmt::Debug) -> String {
 mod tests {
     use super::*;
 
+    type Change = fn(&mut Recorded);
+
     fn example() -> Recorded {
         Recorded {
             frames: vec![0, 1],
@@ -114,7 +116,7 @@ mod tests {
 
     #[test]
     fn every_recorded_field_is_compared() {
-        let changes: [(&str, fn(&mut Recorded)); 14] = [
+        let changes: [(&str, Change); 14] = [
             ("frames", |r| r.frames.reverse()),
             ("len", |r| r.len += 1),
             ("gso_size", |r| r.gso_size = None),
