@@ -3,8 +3,9 @@
 //!   block ─► generate_verilog ─► split into modules ─► one per distinct body ─► names ─► text, ports
 //!
 //! RustHDL names every top `top` and every child by its path, so that each instance becomes a module of its
-//! own. Here equal bodies become one module. A module is called after the `// block: NAME` line of its
-//! body, else after the instance; equal names of different bodies get a number. Signals lose their `$`.
+//! own. Here equal bodies become one module. A module is called after the `block: NAME` comment of its body
+//! (`comment!` in a kernel), else after the instance; equal names of different bodies get a number. Signals
+//! lose their `$`.
 //!
 //! Invariants: the text declares each module once and every instance names one of them
 //! (`equal_bodies_become_one_module`); renaming never joins two names of one module (`refuses_a_collision`).
@@ -13,6 +14,12 @@
 use rust_hdl::prelude::*;
 use std::collections::HashMap;
 use std::fmt::Write;
+
+/// A comment in a kernel's Verilog; nothing in Rust. `#[hdl_gen]` knows the name.
+#[macro_export]
+macro_rules! comment {
+    ($text:literal) => {};
+}
 
 /// Direction of a port of the top module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,9 +163,11 @@ impl Library {
 
 /// The name that the body asks for, else the last step of the instance path.
 fn base_name(module: &Module) -> String {
-    const MARK: &str = "// block: ";
+    const MARK: &str = "block: ";
     match module.body.split_once(MARK) {
-        Some((_, rest)) => rest.lines().next().unwrap_or_default().trim().to_string(),
+        Some((_, rest)) => {
+            rest.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect()
+        }
         None => {
             let path: Vec<&str> = module.name.split('$').collect();
             // The index of an instance in an array says nothing about its kind.
@@ -263,6 +272,15 @@ mod tests {
         assert!(declared[2].starts_with("two("));
         assert_eq!(design.verilog.matches("two_reg_r_8 ").count(), 2, "{}", design.verilog);
         assert!(design.verilog.contains("two_reg_e_8 third("));
+    }
+
+    #[test]
+    fn a_comment_names_the_module() {
+        let design = emit("top_fifo", crate::blocks::meta_fifo::MetaFifo::<2>::default());
+        let fifos: Vec<&str> =
+            design.verilog.lines().filter(|l| l.starts_with("module top_fifo_fifo")).collect();
+        assert_eq!(fifos.len(), 2, "{fifos:?}");
+        assert!(fifos[1].starts_with("module top_fifo_fifo_v2("));
     }
 
     #[test]

@@ -7,6 +7,7 @@
 use super::axis::{BeatInfo, BeatSink, BeatSource};
 use super::fifo::Fifo;
 use super::reg::ClkRst;
+use crate::comment;
 use rust_hdl::prelude::*;
 
 /// FIFO of 2^A beats and one more.
@@ -27,6 +28,7 @@ pub struct BeatFifo<const W: usize, const A: usize> {
 impl<const W: usize, const A: usize> Logic for BeatFifo<W, A> {
     #[hdl_gen]
     fn update(&mut self) {
+        comment!("block: beat_fifo");
         ClkRst::link(&mut self.cr, &mut self.data.cr);
         ClkRst::link(&mut self.cr, &mut self.info.cr);
         self.data.s_data.next = self.s.data.val();

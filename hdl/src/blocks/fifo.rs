@@ -8,6 +8,7 @@
 
 use super::ram::LutRam;
 use super::reg::{ClkRst, RegE, RegR};
+use crate::comment;
 use rust_hdl::prelude::*;
 
 /// FIFO of 2^A words and one more in the output register.
@@ -79,6 +80,7 @@ impl<T: Synth, const A: usize> Default for Fifo<T, A> {
 impl<T: Synth, const A: usize> Logic for Fifo<T, A> {
     #[hdl_gen]
     fn update(&mut self) {
+        comment!("block: fifo");
         ClkRst::link(&mut self.cr, &mut self.mem.cr);
         ClkRst::link(&mut self.cr, &mut self.wptr.cr);
         ClkRst::link(&mut self.cr, &mut self.rptr.cr);

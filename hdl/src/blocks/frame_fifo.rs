@@ -11,6 +11,7 @@
 use super::axis::{BeatInfo, BeatSink, BeatSource};
 use super::ram::Ram;
 use super::reg::{ClkRst, RegR};
+use crate::comment;
 use rust_hdl::prelude::*;
 
 /// Bytes of storage.
@@ -87,6 +88,7 @@ impl<const W: usize> Default for FrameFifo<W> {
 impl<const W: usize> Logic for FrameFifo<W> {
     #[hdl_gen]
     fn update(&mut self) {
+        comment!("block: frame_fifo");
         ClkRst::link(&mut self.cr, &mut self.data.cr);
         ClkRst::link(&mut self.cr, &mut self.info.cr);
         ClkRst::link(&mut self.cr, &mut self.wptr.cr);

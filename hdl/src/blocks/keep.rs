@@ -6,6 +6,7 @@
 //! with holes gives some number up to K: no beat is lost over it. Not here: the mask itself.
 
 use crate::blocks::bits::ZExt;
+use crate::comment;
 use rust_hdl::prelude::*;
 
 /// Counts the ones of a contiguous mask of `K` bits.
@@ -43,6 +44,7 @@ impl<const K: usize> Default for KeepCount<K> {
 impl<const K: usize> Logic for KeepCount<K> {
     #[hdl_gen]
     fn update(&mut self) {
+        comment!("block: keep_count");
         self.window[0].next = self.keep.val();
         self.count[0].next = self.zero.val();
         for i in 0..self.half.len() {

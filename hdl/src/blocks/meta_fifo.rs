@@ -8,6 +8,7 @@
 use super::fifo::Fifo;
 use super::meta::{FrameMeta, MetaSink, MetaSource};
 use super::reg::ClkRst;
+use crate::comment;
 use rust_hdl::prelude::*;
 
 /// FIFO of 2^A records and one more.
@@ -26,6 +27,7 @@ pub struct MetaFifo<const A: usize> {
 impl<const A: usize> Logic for MetaFifo<A> {
     #[hdl_gen]
     fn update(&mut self) {
+        comment!("block: meta_fifo");
         ClkRst::link(&mut self.cr, &mut self.meta.cr);
         ClkRst::link(&mut self.cr, &mut self.header.cr);
         self.meta.s_data.next = self.s.meta.val();

@@ -11,6 +11,7 @@
 use super::bits::ZExt;
 use super::meta::Outcome;
 use super::reg::{ClkRst, RegE, RegR};
+use crate::comment;
 use rust_hdl::prelude::*;
 
 /// 16-bit words in the widest beat.
@@ -116,6 +117,7 @@ impl<const W: usize> Default for SumLanes<W> {
 impl<const W: usize> Logic for SumLanes<W> {
     #[hdl_gen]
     fn update(&mut self) {
+        comment!("block: sum_lanes");
         ClkRst::link(&mut self.cr, &mut self.z_valid.cr);
         ClkRst::link(&mut self.cr, &mut self.z_tag.cr);
         ClkRst::link(&mut self.cr, &mut self.z_report.cr);
