@@ -98,18 +98,34 @@ impl Parameters {
     }
 }
 
+/// Bytes of stack for the generator: a 1,024-bit signal of RustHDL takes 3 KiB of it.
+const STACK_BYTES: usize = 64 << 20;
+
 /// Emits the pipeline as module [`TOP`].
 ///
 /// # Errors
 /// If the parameters are not possible.
+///
+/// # Panics
+/// If the source is at fault: see [`emit::emit`].
 pub fn emit(parameters: &Parameters) -> Result<Design, ParameterError> {
     parameters.check()?;
-    Ok(match parameters.width {
+    // A test's thread has 2 MiB, which an unoptimised build exceeds.
+    let generator = std::thread::Builder::new().stack_size(STACK_BYTES);
+    let design = std::thread::scope(|scope| {
+        let thread = generator.spawn_scoped(scope, || generate(parameters));
+        thread.expect("a thread starts").join()
+    });
+    Ok(design.unwrap_or_else(|fault| std::panic::resume_unwind(fault)))
+}
+
+fn generate(parameters: &Parameters) -> Design {
+    match parameters.width {
         64 => emit::emit(TOP, GrooveRx::<64, 8>::new(parameters)),
         128 => emit::emit(TOP, GrooveRx::<128, 16>::new(parameters)),
         256 => emit::emit(TOP, GrooveRx::<256, 32>::new(parameters)),
         _ => emit::emit(TOP, GrooveRx::<512, 64>::new(parameters)),
-    })
+    }
 }
 
 /// The pipeline for beats of `W` bits, `K` bytes.
