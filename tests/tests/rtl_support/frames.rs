@@ -54,7 +54,7 @@ fn ipv4(rng: &mut Rng) -> Vec<u8> {
         // Sums with many carries.
         header[12..].fill(0xff);
     }
-    let (protocol, segment) = transport(rng, &header[12..20].to_vec());
+    let (protocol, segment) = transport(rng, &header[12..20]);
     header[0] = 0x40 | words as u8;
     let total = (header.len() + segment.len()) as u16;
     header[2..4].copy_from_slice(&total.to_be_bytes());
@@ -69,7 +69,7 @@ fn ipv4(rng: &mut Rng) -> Vec<u8> {
 
 fn ipv6(rng: &mut Rng) -> Vec<u8> {
     let mut header = rng.bytes(40);
-    let (mut kind, segment) = transport(rng, &header[8..40].to_vec());
+    let (mut kind, segment) = transport(rng, &header[8..40]);
     let mut extensions = Vec::new();
     while rng.chance(25) {
         let length = if rng.chance(80) { rng.below(3) } else { rng.below(12) };
