@@ -18,7 +18,7 @@ const BLOCKS: [(&str, &str); 13] = [
     ("checksum", "checksum"),
     ("classify", "classify"),
     ("rss", "rss"),
-    ("frame-fifo", "frames"),
+    ("frame-fifo", "frame_fifo"),
     ("admit", "admission"),
     ("coalesce", "coalesce"),
     ("fixup", "fixup"),
