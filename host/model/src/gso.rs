@@ -10,8 +10,8 @@
 //!
 //! Segments are frames as they reached coalesce: a stripped tag is given back by the caller.
 //! Invariant: exact for everything that merges, but the exceptions named in `tests/tests/gso.rs`.
-//! Not here: a GRE checksum. A merged delivery has the type GRE, never GRE_CSUM, so the kernel leaves
-//! the first frame's in all segments, and so does this.
+//! Not here: a GRE checksum. A merged delivery has the type GRE, never GRE_CSUM, so the kernel
+//! leaves the first frame's in all segments, and so does this.
 
 use groove_spec::stages::coalesce::{GSO_ACCECN, GSO_FIXEDID, GSO_FIXEDID_INNER};
 use groove_spec::{Delivery, Profile};
