@@ -35,8 +35,10 @@ fn wrong_usage() {
     insta::assert_snapshot!("usage_set_bound", plain(&frame));
     let wave = ["sim", "x", "--engine", "model", "--wave", "w.fst"];
     insta::assert_snapshot!("usage_wave_of_the_model", plain(&wave));
-    let header = ["sim", "x", "--engine", "rtl", "--set", "max_header=none"];
-    insta::assert_snapshot!("usage_header_without_bound", plain(&header));
+    let hardware = |set| plain(&["sim", "x", "--engine", "rtl", "--set", set]);
+    insta::assert_snapshot!("usage_header_without_bound", hardware("max_header=none"));
+    insta::assert_snapshot!("usage_tunnels", hardware("tunnels=on"));
+    insta::assert_snapshot!("usage_pppoe", hardware("pppoe=on"));
 }
 
 #[test]
@@ -86,6 +88,27 @@ fn outputs_that_cannot_be_written() {
     let file = pcap(&train(1000, 2, 100));
     insta::assert_snapshot!("out_no_directory", sim(&file, &["--out", "no/where.pcapng"]));
     insta::assert_snapshot!("json_no_directory", sim(&file, &["--json=no/where.json"]));
+}
+
+/// Runs the command where no program is installed.
+fn bare(dir: &Path, args: &[&str]) -> String {
+    support::run(
+        std::process::Command::new(env!("CARGO_BIN_EXE_groove"))
+            .args(args)
+            .current_dir(dir)
+            .env("PATH", dir)
+            .env("GROOVE_CACHE", dir.join("cache")),
+    )
+    .shown()
+}
+
+#[test]
+fn missing_tools() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("x.pcap"), pcap(&train(1000, 2, 100))).unwrap();
+    let both = ["sim", "x.pcap", "--width", "64", "--queues", "1"];
+    insta::assert_snapshot!("tool_missing_sim", bare(dir.path(), &both));
+    insta::assert_snapshot!("tool_missing_doctor", bare(dir.path(), &["doctor"]));
 }
 
 #[test]

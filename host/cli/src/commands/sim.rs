@@ -6,6 +6,7 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use groove_spec::MAX_HEADER_BYTES;
 use groove_verilator::BuildOptions;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -42,7 +43,8 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
     }
     print(args, &outcome)?;
     if let Some(mismatch) = &outcome.mismatch {
-        return Err(mismatch_failure(args, mismatch, outcome.report.records));
+        let here = Path::new("");
+        return Err(mismatch_failure(args, mismatch, outcome.report.records, here));
     }
     if let Some(damage) = &outcome.damage {
         return Err(capture_failure(damage));
@@ -66,10 +68,21 @@ fn check(args: &SimArgs) -> Result<(), Failure> {
         return Err(Failure::usage("--wave: the model has no signals to record")
             .help("use --engine rtl or --engine both"));
     }
-    let lifted = args.setup().config.max_header_bytes.is_none();
-    if lifted && args.engine != EngineChoice::Model {
-        return Err(Failure::usage("--set max_header=none: the hardware's headers are bounded")
-            .help("use --engine model"));
+    if args.engine == EngineChoice::Model {
+        return Ok(());
+    }
+    let config = args.setup().config;
+    let only_model = |what: &str, why: &str| {
+        Err(Failure::usage(format!("--set {what}: {why}")).help("use --engine model"))
+    };
+    if config.max_header_bytes != Some(MAX_HEADER_BYTES) {
+        return only_model("max_header", "the hardware takes headers of up to 128 bytes");
+    }
+    if config.options.tunnels {
+        return only_model("tunnels=on", "the hardware has them fixed to off");
+    }
+    if config.options.pppoe {
+        return only_model("pppoe=on", "the hardware has it fixed to off");
     }
     Ok(())
 }
@@ -133,14 +146,21 @@ fn sim_failure(error: &SimError) -> Failure {
     }
 }
 
-/// The first difference as a failure; its frames go to a capture beside it.
-fn mismatch_failure(args: &SimArgs, mismatch: &MismatchReport, records: u64) -> Failure {
+/// The first difference as a failure; its frames go to a capture in `directory`.
+fn mismatch_failure(
+    args: &SimArgs,
+    mismatch: &MismatchReport,
+    records: u64,
+    directory: &Path,
+) -> Failure {
     let mut lines = mismatch.lines.iter();
     let first = lines.next().map_or("", String::as_str);
     let mut failure = Failure::new(exit::MISMATCH, format!("the engines differ: {first}"));
     failure.causes = lines.cloned().collect();
     let mut help = format!("repeat it: {}", repeat(args, records));
-    if let Ok(()) = write_kept(mismatch, Path::new(MISMATCH_FILE)) {
+    help += "\nhelp: signals of that run: add --wave groove-mismatch.fst";
+    // Without the capture the command above still repeats it.
+    if write_kept(mismatch, &directory.join(MISMATCH_FILE)).is_ok() {
         help += &format!("\nhelp: frames of the queue up to there: {MISMATCH_FILE}");
     }
     failure.help(help)
@@ -237,7 +257,9 @@ impl Progress {
 mod tests {
     use super::*;
     use crate::cli::{Cli, Command};
+    use crate::compare::Mismatch;
     use clap::Parser;
+    use groove_spec::DropReason;
 
     #[test]
     fn the_repeating_command_means_the_same() {
@@ -256,5 +278,40 @@ mod tests {
         let same = |args: &SimArgs| SimArgs { limit: None, ..args.clone() };
         assert_eq!(format!("{:?}", same(&again)), format!("{:?}", same(&args)));
         assert_eq!(Path::new("it's.pcap"), again.capture);
+    }
+
+    #[test]
+    fn a_mismatch_tells_how_to_repeat_it_and_keeps_the_frames() {
+        let Command::Sim(args) = Cli::parse_from(["groove", "sim", "x.pcap"]).command else {
+            panic!("not sim")
+        };
+        let mut ledger = sim::Ledger::new(true);
+        for record in 1..=3 {
+            let bytes = &[record as u8; 60];
+            let time = Duration::from_secs(record);
+            let frame = capture::Frame { record, offset: 76 * record, time, wire_bytes: 60, bytes };
+            ledger.enter(&frame, Some((record % 2) as u8));
+        }
+        let (expected, found) = (Some((2, DropReason::Runt)), None);
+        let mismatch = MismatchReport::new(Mismatch::Drop { expected, found }, &mut ledger);
+        let dir = tempfile::tempdir().unwrap();
+        let failure = mismatch_failure(&args, &mismatch, 3, dir.path());
+        assert_eq!(failure.code, exit::MISMATCH);
+        assert_eq!(
+            failure.to_string(),
+            "error: the engines differ: drop: expected frame 2 dropped as runt, found no further \
+             drop\n\
+             caused by: frame 2 is record 3 of the capture, at byte 228\n\
+             help: repeat it: groove sim x.pcap --engine both --profile linux-7.3 --width 512 \
+             --queues 32 --batch 64 --stall 0 --seed 1 --limit 3\n\
+             help: signals of that run: add --wave groove-mismatch.fst\n\
+             help: frames of the queue up to there: groove-mismatch.pcapng"
+        );
+        let mut reader = Reader::open(&dir.path().join(MISMATCH_FILE)).unwrap();
+        let mut kept = Vec::new();
+        while let Some(frame) = reader.next_frame().unwrap() {
+            kept.push(frame.bytes[0]);
+        }
+        assert_eq!(kept, [1, 3]);
     }
 }

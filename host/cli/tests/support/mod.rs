@@ -28,12 +28,13 @@ impl Run {
 
 /// Runs the command in a directory, so that relative names are the same on every machine.
 pub fn groove(dir: &Path, args: &[&str]) -> Run {
-    let output = Command::new(env!("CARGO_BIN_EXE_groove"))
-        .args(args)
-        .current_dir(dir)
-        .stdin(Stdio::null())
-        .output()
-        .expect("the binary was built with this test");
+    run(Command::new(env!("CARGO_BIN_EXE_groove")).args(args).current_dir(dir))
+}
+
+/// Runs a prepared command to its end.
+pub fn run(command: &mut Command) -> Run {
+    let output =
+        command.stdin(Stdio::null()).output().expect("the binary was built with this test");
     Run {
         code: output.status.code().unwrap_or(-1),
         stdout: String::from_utf8(output.stdout).unwrap(),
