@@ -10,6 +10,7 @@
 mod delivery;
 mod layout;
 pub mod names;
+pub mod nic;
 mod register;
 pub mod stages;
 
