@@ -1,5 +1,5 @@
-//! Recorded kernel results: the emitted hardware under Verilator against every delivery that it can be
-//! held to, on four kernels' rules, with and without pauses on every port.
+//! Recorded kernel results: the emitted hardware under Verilator against every delivery that it can
+//! be held to, on four kernels' rules, with and without pauses on every port.
 //!
 //! What is left out, and why, is in `groove::golden::plan`.
 
