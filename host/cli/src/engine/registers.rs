@@ -50,8 +50,7 @@ mod tests {
 
     #[test]
     fn key_and_address_keep_their_byte_order() {
-        let mut config = Config::default();
-        config.station = [1, 2, 3, 4, 5, 6];
+        let config = Config { station: [1, 2, 3, 4, 5, 6], ..Config::default() };
         let image = image(&config);
         let read = |r: &Register, i: usize| {
             image.iter().find(|(a, _)| *a as usize == r.offset + 4 * i).map(|(_, v)| *v)

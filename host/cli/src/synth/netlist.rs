@@ -160,9 +160,12 @@ fn nets(bits: &[Bit]) -> Vec<u32> {
         .collect()
 }
 
+/// How little a name tells: hidden, made up by yosys, its length.
+type Rank = (bool, bool, usize);
+
 /// For each net the name that tells most: given by us rather than by yosys, then the shortest.
 fn names(raw: &BTreeMap<String, RawNet>) -> HashMap<u32, String> {
-    let mut best: HashMap<u32, ((bool, bool, usize), &str, usize)> = HashMap::new();
+    let mut best: HashMap<u32, (Rank, &str, usize)> = HashMap::new();
     for (name, net) in raw {
         let made_up = ["_LUT", "_TRELLIS_FF", "_CCU2C", "_PFUMX", "_L6MUX", "_FD", "_CARRY"]
             .iter()
