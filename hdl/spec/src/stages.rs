@@ -10,6 +10,7 @@ pub mod parse;
 pub mod rss;
 
 use crate::layout::Layout;
+use crate::nic;
 use crate::register::Register;
 pub use crate::register::check_registers;
 
@@ -178,9 +179,16 @@ const fn table_id(device: &[Register], stages: &[StageSpec], coded: &[&[&str]]) 
     hash
 }
 
+/// Goes on from the stages' hash over what stands around them.
+const fn nic_id(mut hash: u32, queue: &[Register], layouts: &[Layout]) -> u32 {
+    hash = fnv_number(hash, nic::QUEUES_BASE);
+    hash = fnv_number(hash, nic::QUEUE_STRIDE);
+    fnv_layouts(fnv_registers(hash, queue), layouts)
+}
+
 /// FNV-1a over registers, layouts and coded names; descriptions do not count.
 pub(crate) const fn spec_id() -> u32 {
-    table_id(device::REGISTERS, STAGES, CODED)
+    nic_id(table_id(device::REGISTERS, STAGES, CODED), nic::REGISTERS, nic::LAYOUTS)
 }
 
 #[cfg(test)]
@@ -219,6 +227,13 @@ mod tests {
         all
     }
 
+    /// Every way to change one number or name of a record.
+    fn bent_fields(fields: &'static [Field]) -> Vec<&'static [Field]> {
+        let changes: [fn(&mut Field); 3] = [|f| f.name = "other", |f| f.lsb += 1, |f| f.width += 1];
+        let all = (0..fields.len()).flat_map(|f| changes.map(|change| (f, change)));
+        all.map(|(f, change)| leak(fields, |rows| change(&mut rows[f]))).collect()
+    }
+
     #[test]
     fn spec_id_covers_every_row() {
         let mut seen = std::collections::BTreeMap::from([(spec_id(), "the table".to_owned())]);
@@ -239,15 +254,20 @@ mod tests {
                 differs(with(&|row| row.registers = rows), format!("register of {}", stage.name));
             }
             for (l, layout) in stage.layouts.iter().enumerate() {
-                for f in 0..layout.fields.len() {
-                    let changes: [fn(&mut Field); 3] =
-                        [|f| f.name = "other", |f| f.lsb += 1, |f| f.width += 1];
-                    for change in changes {
-                        let fields = leak(layout.fields, |rows| change(&mut rows[f]));
-                        let layouts = leak(stage.layouts, |rows| rows[l].fields = fields);
-                        differs(with(&|row| row.layouts = layouts), format!("field {f}"));
-                    }
+                for fields in bent_fields(layout.fields) {
+                    let layouts = leak(stage.layouts, |rows| rows[l].fields = fields);
+                    differs(with(&|row| row.layouts = layouts), layout.name.into());
                 }
+            }
+        }
+        let stages = table_id(device::REGISTERS, STAGES, CODED);
+        for rows in bent(nic::REGISTERS) {
+            differs(nic_id(stages, rows, nic::LAYOUTS), "a queue register".into());
+        }
+        for (l, layout) in nic::LAYOUTS.iter().enumerate() {
+            for fields in bent_fields(layout.fields) {
+                let layouts = leak(nic::LAYOUTS, |rows| rows[l].fields = fields);
+                differs(nic_id(stages, nic::REGISTERS, layouts), layout.name.into());
             }
         }
         for (e, names) in CODED.iter().enumerate() {

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use groove_spec::stages::all_registers;
 use groove_spec::stages::coalesce::GSO_NAMES;
-use groove_spec::{Layout, Register, STAGES};
+use groove_spec::{Layout, Register, STAGES, nic};
 
 use super::{NAMES, Names};
 
@@ -44,10 +44,18 @@ pub fn c_header(width: usize, queues: usize) -> String {
     header.define("MAX_HEADER_BYTES", groove_spec::MAX_HEADER_BYTES, "Longest header.");
     header.define("MAX_FRAME_BYTES", groove_spec::MAX_FRAME_BYTES, "Longest frame.");
     header.define("MERGED_BYTES_MAX", groove_spec::MERGED_BYTES_MAX, "Behind the MAC header.");
+    header.define("HEADER_SLOT_BYTES", nic::HEADER_SLOT_BYTES, "A header slot.");
+    header.define("BUFFER_BYTES_MIN", nic::BUFFER_BYTES_MIN, "Smallest buffer.");
+    header.define("BUFFER_BYTES_MAX", nic::BUFFER_BYTES_MAX, "Largest buffer.");
     header.define("TCP_CSUM_OFFSET", groove_spec::TCP_CSUM_OFFSET_BYTES, "csum_offset of partial.");
     header.title("Registers: byte offset, reset value, field shifts and masks");
     all_registers().for_each(|register| header.register(register));
-    STAGES.iter().flat_map(|stage| stage.layouts).for_each(|layout| header.layout(layout));
+    header.title("Registers of queue q: these offsets behind QUEUES_BASE + q * QUEUE_STRIDE");
+    header.define("QUEUES_BASE", format!("0x{:x}u", nic::QUEUES_BASE), "");
+    header.define("QUEUE_STRIDE", format!("0x{:x}u", nic::QUEUE_STRIDE), "");
+    nic::REGISTERS.iter().for_each(|register| header.register(register));
+    let layouts = STAGES.iter().flat_map(|stage| stage.layouts).chain(nic::LAYOUTS);
+    layouts.for_each(|layout| header.layout(layout));
     header.title("Bits of gso_type");
     for (bit, name) in GSO_NAMES.iter().enumerate() {
         header.define(&format!("GSO_{}", constant(name)), format!("(1u << {bit})"), "");
@@ -134,7 +142,7 @@ mod tests {
     #[test]
     fn the_c_header_is_complete() {
         let text = c_header(512, 32);
-        for register in all_registers() {
+        for register in all_registers().chain(nic::REGISTERS) {
             assert!(text.contains(&format!("#define GROOVE_REG_{} 0x", register.name)));
         }
         for names in NAMES {

@@ -2,7 +2,7 @@
 
 use groove_spec::stages::coalesce::GSO_NAMES;
 use groove_spec::stages::device;
-use groove_spec::{Access, Layout, Register, STAGES};
+use groove_spec::{Access, Layout, Register, STAGES, nic};
 use serde_json::{Value, json};
 
 use super::NAMES;
@@ -27,6 +27,12 @@ pub fn json() -> Value {
     json!({
         "spec_id": groove_spec::SPEC_ID,
         "device_registers": registers(device::REGISTERS),
+        "queues": {
+            "base": nic::QUEUES_BASE,
+            "stride": nic::QUEUE_STRIDE,
+            "registers": registers(nic::REGISTERS),
+            "layouts": nic::LAYOUTS.iter().map(layout).collect::<Vec<_>>(),
+        },
         "stages": stages.collect::<Vec<_>>(),
         "names": names.collect::<Vec<_>>(),
         "gso_type_bits": GSO_NAMES,

@@ -4,13 +4,14 @@ use std::fmt::Write;
 
 use groove_spec::stages::coalesce::GSO_NAMES;
 use groove_spec::stages::{all_registers, device};
-use groove_spec::{Access, Layout, Register, STAGES};
+use groove_spec::{Access, Layout, Register, STAGES, nic};
 
 use super::{NAMES, Names};
 use crate::exit;
 
 /// Sections that are not an enumeration or a layout by name.
-pub const SECTIONS: [&str; 5] = ["stages", "registers", "names", "gso_type", "exit-codes"];
+pub const SECTIONS: [&str; 6] =
+    ["stages", "registers", "queue-registers", "names", "gso_type", "exit-codes"];
 
 /// The generated text of a section, without its fence; `None` if there is no such section.
 pub fn section(name: &str) -> Option<String> {
@@ -23,6 +24,7 @@ pub fn section(name: &str) -> Option<String> {
     match name {
         "stages" => Some(stages()),
         "registers" => Some(registers()),
+        "queue-registers" => Some(queue_registers()),
         "names" => Some(NAMES.iter().map(titled).collect::<Vec<_>>().join("\n")),
         "gso_type" => Some(gso_type()),
         "exit-codes" => Some(exit_codes()),
@@ -39,6 +41,7 @@ pub fn show() -> String {
     };
     add("Stages", stages());
     add("Registers", registers());
+    add("Registers of each queue", queue_registers());
     for layout in layouts() {
         add(layout.name, layout_table(&layout));
     }
@@ -51,7 +54,7 @@ pub fn show() -> String {
 }
 
 fn layouts() -> impl Iterator<Item = Layout> {
-    STAGES.iter().flat_map(|stage| stage.layouts).copied()
+    STAGES.iter().flat_map(|stage| stage.layouts).chain(nic::LAYOUTS).copied()
 }
 
 fn stages() -> String {
@@ -77,15 +80,36 @@ fn registers() -> String {
             ]
         })
     });
-    let mut text = table(&["Offset", "Register", "Stage", "Access", "Reset", "Meaning"], rows);
-    text.push('\n');
-    let rows = all_registers().flat_map(|register| {
+    let text = table(&["Offset", "Register", "Stage", "Access", "Reset", "Meaning"], rows);
+    text + "\n" + &fields(all_registers())
+}
+
+fn queue_registers() -> String {
+    let rows = nic::REGISTERS.iter().map(|register| {
+        vec![
+            span(register),
+            code(register.name),
+            access(register).into(),
+            format!("0x{:08x}", register.reset),
+            register.doc.trim().into(),
+        ]
+    });
+    let text = table(&["Offset", "Register", "Access", "Reset", "Meaning"], rows);
+    let (base, stride) = (nic::QUEUES_BASE, nic::QUEUE_STRIDE);
+    format!(
+        "Queue q has these at 0x{base:x} + 0x{stride:x} * q.\n\n{text}\n{}",
+        fields(nic::REGISTERS.iter())
+    )
+}
+
+fn fields<'a>(registers: impl Iterator<Item = &'a Register>) -> String {
+    let rows = registers.flat_map(|register| {
         register.fields.iter().map(|field| {
             let name = format!("{}.{}", register.name, field.name);
             vec![code(&name), bits(field.lsb, field.width), field.doc.into()]
         })
     });
-    text + &table(&["Field", "Bits", "Meaning"], rows)
+    table(&["Field", "Bits", "Meaning"], rows)
 }
 
 fn span(register: &Register) -> String {
@@ -185,7 +209,7 @@ mod tests {
     #[test]
     fn every_register_and_field_is_shown() {
         let text = show();
-        for register in all_registers() {
+        for register in all_registers().chain(nic::REGISTERS) {
             assert!(text.contains(&format!("`{}`", register.name)), "{}", register.name);
             for field in register.fields {
                 let name = format!("`{}.{}`", register.name, field.name);
