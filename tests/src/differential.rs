@@ -32,6 +32,8 @@ pub struct Segment {
     pub frames: usize,
     /// Share of cycles in which each port pauses.
     pub stall_percent: u8,
+    /// Share of cycles in which the output ports pause, if not the same.
+    pub output_stall_percent: Option<u8>,
     /// Share of cycles in which admission is refused.
     pub refuse_percent: u8,
 }
@@ -83,14 +85,15 @@ pub fn model(config: &Config, items: &[Item], refused: &Refused) -> (Vec<Event>,
 pub fn hardware(
     pipeline: &mut Pipeline,
     segment: &Segment,
-    config: &Config,
+    registers: Vec<(u32, u32)>,
     items: &[Item],
 ) -> Result<Vec<Event>, Error> {
     pipeline.reset(&RunConfig {
         seed: segment.seed,
         stall_percent: segment.stall_percent,
+        output_stall_percent: segment.output_stall_percent,
         refuse_percent: segment.refuse_percent,
-        registers: registers::image(config),
+        registers,
         ..RunConfig::default()
     })?;
     let mut deliveries = Vec::new();
@@ -166,10 +169,11 @@ pub fn compare(expected: Vec<Event>, found: Vec<Event>) -> Result<(), Box<Mismat
 pub fn check(
     pipeline: &mut Pipeline,
     segment: &Segment,
+    registers: Vec<(u32, u32)>,
     config: &Config,
     items: &[Item],
 ) -> Result<(Stats, Vec<Event>), Difference> {
-    let found = hardware(pipeline, segment, config, items).map_err(Difference::Hardware)?;
+    let found = hardware(pipeline, segment, registers, items).map_err(Difference::Hardware)?;
     let (expected, stats) = model(config, items, &refused(&found));
     compare(expected, found.clone()).map_err(Difference::Events)?;
     Ok((stats, found))
@@ -190,7 +194,7 @@ pub fn shrink(
         while at < items.len() && start.elapsed() < SHRINK_TIME {
             let mut fewer = items[..at].to_vec();
             fewer.extend_from_slice(&items[(at + chunk).min(items.len())..]);
-            match check(pipeline, segment, config, &fewer) {
+            match check(pipeline, segment, registers::image(config), config, &fewer) {
                 Err(difference) => (items, last) = (fewer, Some(difference)),
                 Ok(_) => at += chunk,
             }

@@ -4,6 +4,7 @@
 //! unless given); GROOVE_RANDOM_SEED=N starts at segment N. Coverage is asserted on full runs alone. A
 //! failure prints the command that repeats it, and leaves the input, made small, as a capture.
 
+use groove::engine::registers;
 use groove_model::Event;
 use groove_spec::{DropReason, QUEUES_MAX};
 use groove_tests::coverage::{Coverage, Floor};
@@ -37,7 +38,14 @@ fn segment(number: u64) -> Segment {
     let queues = if number % ONE_QUEUE_EVERY == 7 { 1 } else { QUEUES_MAX as u8 };
     let stalls = [0, 0, 10, 25, 50];
     let stall_percent = stalls[(number % 5) as usize];
-    Segment { seed: number, queues, frames: SEGMENT_FRAMES, stall_percent, refuse_percent: 0 }
+    Segment {
+        seed: number,
+        queues,
+        frames: SEGMENT_FRAMES,
+        stall_percent,
+        output_stall_percent: None,
+        refuse_percent: 0,
+    }
 }
 
 fn numbers(frames: usize) -> std::ops::Range<u64> {
@@ -58,7 +66,7 @@ fn run(
     coverage: &mut Coverage,
 ) -> Vec<Event> {
     let (config, items) = segment.input(Scope::Hardware);
-    match check(pipeline, segment, &config, &items) {
+    match check(pipeline, segment, registers::image(&config), &config, &items) {
         Ok((stats, events)) => {
             assert!(stats.conserved() && stats.held == 0, "{segment:?}: {stats:?}");
             coverage.add(segment.queues, &stats);
@@ -144,7 +152,7 @@ fn overflow(test: &str, coverage: &mut Coverage) {
     let mut pipeline = open(512, QUEUES_MAX, false);
     for number in numbers(frames() / 40) {
         let mut segment = segment(number & !7); // never one queue
-        segment.stall_percent = 70;
+        (segment.stall_percent, segment.output_stall_percent) = (0, Some(90));
         run(test, &mut pipeline, &segment, coverage);
     }
 }
@@ -160,8 +168,13 @@ fn widths_give_the_same_deliveries() {
         let found = run(TEST, &mut narrow, &segment, &mut coverage);
         let (config, items) = segment.input(Scope::Hardware);
         let stalled_otherwise = Segment { stall_percent: 5, ..segment };
-        let expected = differential::hardware(&mut wide, &stalled_otherwise, &config, &items)
-            .unwrap_or_else(|e| panic!("{segment:?}: {e}"));
+        let expected = differential::hardware(
+            &mut wide,
+            &stalled_otherwise,
+            registers::image(&config),
+            &items,
+        )
+        .unwrap_or_else(|e| panic!("{segment:?}: {e}"));
         assert!(found == expected, "{segment:?}: W = 64 and W = 512 differ");
     }
     println!("{coverage}");

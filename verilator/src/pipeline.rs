@@ -147,9 +147,10 @@ impl Pipeline {
         self.dut.trace_stop();
         self.wave_on = false;
         self.config = config.clone();
-        let RunConfig { seed, stall_percent, refuse_percent, .. } = *config;
+        let RunConfig { seed, stall_percent, output_stall_percent, refuse_percent, .. } = *config;
         self.inputs.reset(&mut self.dut, seed, stall_percent);
-        self.outputs.reset(&mut self.dut, seed, stall_percent);
+        let output_stall_percent = output_stall_percent.unwrap_or(stall_percent);
+        self.outputs.reset(&mut self.dut, seed, output_stall_percent);
         self.refuse = Stall::new(seed, REFUSE_SALT, refuse_percent);
         self.stats = Stats::default();
         self.pushed_frames = 0;

@@ -64,6 +64,8 @@ pub struct RunConfig {
     pub seed: u64,
     /// Share of cycles in which each port pauses, in percent (at most 95).
     pub stall_percent: u8,
+    /// The same for the output ports alone: overload, where the input is faster. `None`: as above.
+    pub output_stall_percent: Option<u8>,
     /// Share of cycles in which `admit` is low, so that frames are refused, in percent.
     pub refuse_percent: u8,
     /// Registers to write before traffic: byte offset and value.
@@ -79,6 +81,7 @@ impl Default for RunConfig {
         Self {
             seed: 1,
             stall_percent: 0,
+            output_stall_percent: None,
             refuse_percent: 0,
             registers: Vec::new(),
             wave: None,
