@@ -78,9 +78,26 @@ pub struct Finding {
     pub install: Option<&'static str>,
 }
 
-/// Looks for every tool.
-pub fn examine(toolbox: &Toolbox) -> Vec<Finding> {
-    WANTED.iter().map(|wanted| look(toolbox, wanted)).collect()
+/// Where the C++ compiler of a distribution finds its headers.
+pub const INCLUDE: &str = "/usr/include";
+
+/// Looks for every tool, and for the one header that waves need.
+pub fn examine(toolbox: &Toolbox, include: &Path) -> Vec<Finding> {
+    let tools = WANTED.iter().map(|wanted| look(toolbox, wanted));
+    tools.chain([zlib(include)]).collect()
+}
+
+fn zlib(include: &Path) -> Finding {
+    let found = include.join("zlib.h").is_file();
+    Finding {
+        tool: "zlib.h",
+        state: if found { State::Ok } else { State::Missing },
+        required: false,
+        version: None,
+        minimum: "",
+        purpose: "sim --wave",
+        install: (!found).then_some("apt-get install zlib1g-dev"),
+    }
 }
 
 /// Whether everything that is required is there.
@@ -158,7 +175,7 @@ mod tests {
     #[test]
     fn an_empty_machine_lacks_everything() {
         let toolbox = Toolbox { path: "/nonexistent".into(), cache: None };
-        let findings = examine(&toolbox);
+        let findings = examine(&toolbox, Path::new("/nonexistent"));
         assert!(findings.iter().all(|f| f.state == State::Missing && f.install.is_some()));
         assert!(!is_healthy(&findings));
     }

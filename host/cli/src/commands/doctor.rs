@@ -1,5 +1,7 @@
 //! `groove doctor`: what the machine lacks, as a table or as JSON.
 
+use std::path::Path;
+
 use groove_verilator::Toolbox;
 
 use super::output;
@@ -9,7 +11,7 @@ use crate::{Failure, exit};
 
 /// Runs the command.
 pub fn run(args: &DoctorArgs) -> Result<(), Failure> {
-    let findings = doctor::examine(&Toolbox::from_env());
+    let findings = doctor::examine(&Toolbox::from_env(), Path::new(doctor::INCLUDE));
     if args.json {
         let healthy = doctor::is_healthy(&findings);
         let json = serde_json::json!({"healthy": healthy, "tools": findings});
