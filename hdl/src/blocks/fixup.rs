@@ -13,6 +13,7 @@
 use crate::blocks::bits::Pack;
 use crate::blocks::op::{Fix, OpSource, Operation, RawSink};
 use crate::blocks::reg::{ClkRst, RegE, RegR};
+use crate::comment;
 use rust_hdl::prelude::*;
 
 /// Half words of the header.
@@ -54,6 +55,7 @@ pub struct Checksums {
 impl Logic for Checksums {
     #[hdl_gen]
     fn update(&mut self) {
+        comment!("block: fixup_checksums");
         self.swapped.next = (self.length.val() >> 8) | (self.length.val() << 8);
         self.length_field.next = self.swapped.val();
         // One's complement sums do not mind the order of bytes, if all terms have the same.
@@ -137,6 +139,7 @@ impl Default for Lengths {
 impl Logic for Lengths {
     #[hdl_gen]
     fn update(&mut self) {
+        comment!("block: fixup_lengths");
         self.l3_field.next = self.fix.val().l3_off;
         self.l4_field.next = self.fix.val().l4_off;
         self.hdr_len.next = self.meta.val().hdr_len;
@@ -245,6 +248,7 @@ impl Default for Placement {
 impl Logic for Placement {
     #[hdl_gen]
     fn update(&mut self) {
+        comment!("block: fixup_placement");
         self.l3_field.next = self.fix.val().l3_off;
         self.l3_off.next = bit_cast::<8, 5>(self.l3_field.val());
         self.l4_field.next = self.fix.val().l4_off;

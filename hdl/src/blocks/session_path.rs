@@ -9,6 +9,7 @@ use super::fixup::Fixup;
 use super::meta::MetaSink;
 use super::op::{OpSource, RawSource};
 use super::reg::ClkRst;
+use crate::comment;
 use crate::stages::coalesce::Coalesce;
 use groove_spec::OptionBit;
 use groove_spec::stages::device::{CONTROL, CONTROL_OPTIONS_LSB};
@@ -71,6 +72,7 @@ impl SessionPath {
 impl Logic for SessionPath {
     #[hdl_gen]
     fn update(&mut self) {
+        comment!("block: session_path");
         ClkRst::link(&mut self.cr, &mut self.coalesce.cr);
         ClkRst::link(&mut self.cr, &mut self.fixup.cr);
         MetaSink::link(&mut self.s, &mut self.coalesce.s);

@@ -10,6 +10,7 @@
 //! (`operations_equal_the_model`). Not here: lists of reasons, identification arithmetic.
 
 use super::key::{Key, WORDS};
+use crate::comment;
 use rust_hdl::prelude::*;
 
 /// Where two headers differ.
@@ -112,6 +113,7 @@ impl Default for Compare {
 impl Logic for Compare {
     #[hdl_gen]
     fn update(&mut self) {
+        comment!("block: coalesce_compare");
         self.differs.next = self.none.val();
         self.outside_flags.next = self.none.val();
         self.first.next = self.zero16.val();

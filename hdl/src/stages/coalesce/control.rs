@@ -16,6 +16,7 @@
 
 use super::decide::Action;
 use crate::blocks::reg::{ClkRst, RegR};
+use crate::comment;
 use groove_spec::TokenKind;
 use rust_hdl::prelude::*;
 
@@ -155,6 +156,7 @@ impl Control {
 impl Logic for Control {
     #[hdl_gen]
     fn update(&mut self) {
+        comment!("block: coalesce_control");
         ClkRst::link(&mut self.cr, &mut self.state.cr);
         ClkRst::link(&mut self.cr, &mut self.full.cr);
         ClkRst::link(&mut self.cr, &mut self.walk.cr);

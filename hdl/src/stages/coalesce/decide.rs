@@ -9,6 +9,7 @@
 //! Not here: time. The FSM asks again when it has read the next session.
 
 use super::rules::Facts;
+use crate::comment;
 use groove_spec::{EndReason, OpKind};
 use rust_hdl::prelude::*;
 
@@ -101,6 +102,7 @@ impl Default for Decide {
 impl Logic for Decide {
     #[hdl_gen]
     fn update(&mut self) {
+        comment!("block: coalesce_decide");
         self.matched.next = self.current.val() & self.facts.val().same;
         self.merge.next = self.matched.val()
             & self.candidate.val()

@@ -12,6 +12,7 @@ use super::key::Key;
 use super::session::Session;
 use crate::blocks::meta::FrameMeta;
 use crate::blocks::op::{Fix, Operation};
+use crate::comment;
 use groove_spec::stages::coalesce as spec;
 use groove_spec::{CsumState, OpKind, Profile};
 use rust_hdl::prelude::*;
@@ -117,6 +118,7 @@ impl Default for Describe {
 impl Logic for Describe {
     #[hdl_gen]
     fn update(&mut self) {
+        comment!("block: coalesce_describe");
         self.merged.next = self.session.val().count != self.one.val();
         self.flags.next = self.session.val().tcp_flags;
         self.l4_field.next = self.session.val().l4_off;

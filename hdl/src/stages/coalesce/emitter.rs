@@ -10,6 +10,7 @@
 
 use crate::blocks::op::{Fix, Operation, RawSource};
 use crate::blocks::reg::{ClkRst, RegE, RegR};
+use crate::comment;
 use rust_hdl::prelude::*;
 
 /// The emitter.
@@ -80,6 +81,7 @@ impl Default for Emitter {
 impl Logic for Emitter {
     #[hdl_gen]
     fn update(&mut self) {
+        comment!("block: coalesce_emitter");
         ClkRst::link(&mut self.cr, &mut self.close_waits.cr);
         ClkRst::link(&mut self.cr, &mut self.frame_waits.cr);
         ClkRst::link(&mut self.cr, &mut self.close_op.cr);

@@ -9,6 +9,7 @@
 use super::key::{FrameKey, Key};
 use crate::blocks::meta::FrameMeta;
 use crate::blocks::reg::{ClkRst, RegE};
+use crate::comment;
 use rust_hdl::prelude::*;
 
 /// Holds the frame or token that the FSM works on.
@@ -46,6 +47,7 @@ pub struct Front {
 impl Logic for Front {
     #[hdl_gen]
     fn update(&mut self) {
+        comment!("block: coalesce_front");
         ClkRst::link(&mut self.cr, &mut self.meta_reg.cr);
         ClkRst::link(&mut self.cr, &mut self.header_reg.cr);
         ClkRst::link(&mut self.cr, &mut self.key_reg.cr);
@@ -164,6 +166,7 @@ impl Addresses {
 impl Logic for Addresses {
     #[hdl_gen]
     fn update(&mut self) {
+        comment!("block: coalesce_addresses");
         self.home.next = self.hash.val().get_bits::<5>(0) & self.mask.val();
         self.now.next = self.home.val();
         self.ahead.next = self.home.val();

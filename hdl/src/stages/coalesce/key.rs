@@ -14,6 +14,7 @@
 //! Not here: candidates, verdicts: they come with the metadata.
 
 use crate::blocks::meta::FrameMeta;
+use crate::comment;
 use groove_spec::{AloneReason, Verdict};
 use rust_hdl::prelude::*;
 
@@ -190,6 +191,7 @@ impl Default for FrameKey {
 impl Logic for FrameKey {
     #[hdl_gen]
     fn update(&mut self) {
+        comment!("block: coalesce_key");
         self.ipv4.next = self.meta.val().l3_kind == self.kind_ipv4.val();
         self.tcp.next = self.meta.val().l4_kind == self.kind_tcp.val();
         self.l3_field.next = self.meta.val().l3_off;

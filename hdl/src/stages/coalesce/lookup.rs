@@ -13,6 +13,7 @@
 use super::tags::{Lowest, TagMatch, TagUpdate};
 use crate::blocks::ram::Ram;
 use crate::blocks::reg::{ClkRst, RegE};
+use crate::comment;
 use rust_hdl::prelude::*;
 
 /// Tags of all queues.
@@ -125,6 +126,7 @@ impl Lookup {
 impl Logic for Lookup {
     #[hdl_gen]
     fn update(&mut self) {
+        comment!("block: coalesce_lookup");
         ClkRst::link(&mut self.cr, &mut self.chosen.cr);
         ClkRst::link(&mut self.cr, &mut self.rest.cr);
         ClkRst::link(&mut self.cr, &mut self.is_candidate.cr);

@@ -15,6 +15,7 @@ use super::ticks::Counters;
 use crate::blocks::meta::FrameMeta;
 use crate::blocks::op::RawSource;
 use crate::blocks::reg::ClkRst;
+use crate::comment;
 use groove_spec::{EndReason, TokenKind};
 use rust_hdl::prelude::*;
 
@@ -105,6 +106,7 @@ impl Default for Output {
 impl Logic for Output {
     #[hdl_gen]
     fn update(&mut self) {
+        comment!("block: coalesce_output");
         ClkRst::link(&mut self.cr, &mut self.emitter.cr);
         ClkRst::link(&mut self.cr, &mut self.counters.cr);
         RawSource::link(&mut self.m, &mut self.emitter.m);

@@ -13,6 +13,7 @@ use super::compare::Diff;
 use super::key::Key;
 use super::session::Session;
 use crate::blocks::meta::FrameMeta;
+use crate::comment;
 use groove_spec::{EndReason, Profile};
 use rust_hdl::prelude::*;
 
@@ -129,6 +130,7 @@ impl Default for Rules {
 impl Logic for Rules {
     #[hdl_gen]
     fn update(&mut self) {
+        comment!("block: coalesce_rules");
         self.old_rules.next = self.profile.val() == self.profile_612.val();
         self.flags.next = self.meta.val().tcp_flags;
         self.length.next = self.meta.val().payload_len;

@@ -10,6 +10,7 @@
 //! Not here: the header, and whether a frame may join.
 
 use crate::blocks::meta::FrameMeta;
+use crate::comment;
 use rust_hdl::prelude::*;
 
 /// A held session: word of the session RAM.
@@ -110,6 +111,7 @@ impl Default for SessionUpdate {
 impl Logic for SessionUpdate {
     #[hdl_gen]
     fn update(&mut self) {
+        comment!("block: coalesce_session_update");
         self.length.next = self.meta.val().payload_len;
         self.length17.next = bit_cast::<17, 16>(self.length.val());
         self.length32.next = bit_cast::<32, 16>(self.length.val());

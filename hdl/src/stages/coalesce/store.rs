@@ -16,6 +16,7 @@ use super::session::{Session, SessionUpdate};
 use crate::blocks::meta::FrameMeta;
 use crate::blocks::ram::Ram;
 use crate::blocks::reg::{ClkRst, RegE};
+use crate::comment;
 use rust_hdl::prelude::*;
 
 /// Sessions of all queues.
@@ -99,6 +100,7 @@ impl Store {
 impl Logic for Store {
     #[hdl_gen]
     fn update(&mut self) {
+        comment!("block: coalesce_store");
         ClkRst::link(&mut self.cr, &mut self.headers.cr);
         ClkRst::link(&mut self.cr, &mut self.sessions.cr);
         ClkRst::link(&mut self.cr, &mut self.known.cr);

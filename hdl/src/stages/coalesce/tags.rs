@@ -12,6 +12,7 @@
 //! is found by hash and digest alone; the header decides. Not here: RAM.
 
 use crate::blocks::bits::ZExt;
+use crate::comment;
 use rust_hdl::prelude::*;
 
 /// Bits of an entry.
@@ -75,6 +76,7 @@ impl TagMatch {
 impl Logic for TagMatch {
     #[hdl_gen]
     fn update(&mut self) {
+        comment!("block: coalesce_tag_match");
         self.hash48.next = bit_cast::<48, 32>(self.hash.val());
         self.digest48.next = bit_cast::<48, 16>(self.digest.val());
         self.looked.next = (self.hash48.val() << 16) | self.digest48.val();
@@ -176,6 +178,7 @@ impl TagUpdate {
 impl Logic for TagUpdate {
     #[hdl_gen]
     fn update(&mut self) {
+        comment!("block: coalesce_tag_update");
         self.hash54.next = bit_cast::<54, 32>(self.hash.val());
         self.digest54.next = bit_cast::<54, 16>(self.digest.val());
         self.fresh.next = (self.hash54.val() << 22) | (self.digest54.val() << 6) | self.valid.val();
@@ -252,6 +255,7 @@ impl Default for Lowest {
 impl Logic for Lowest {
     #[hdl_gen]
     fn update(&mut self) {
+        comment!("block: coalesce_lowest_slot");
         // Isolated by a carry chain: a search from bit to bit would be 32 levels deep.
         self.minus.next = self.zero.val() - self.set.val();
         self.only.next = self.set.val() & self.minus.val();

@@ -7,6 +7,7 @@
 
 use crate::blocks::ram::Ram;
 use crate::blocks::reg::{ClkRst, RegR};
+use crate::comment;
 use rust_hdl::prelude::*;
 
 /// Ticks of all queues.
@@ -52,6 +53,7 @@ impl Ticks {
 impl Logic for Ticks {
     #[hdl_gen]
     fn update(&mut self) {
+        comment!("block: coalesce_ticks");
         ClkRst::link(&mut self.cr, &mut self.ram.cr);
         self.ram.raddr.next = self.queue.val();
         self.ram.ren.next = self.read.val();
@@ -115,6 +117,7 @@ impl Default for Counters {
 impl Logic for Counters {
     #[hdl_gen]
     fn update(&mut self) {
+        comment!("block: coalesce_counters");
         ClkRst::link(&mut self.cr, &mut self.packets.cr);
         ClkRst::link(&mut self.cr, &mut self.segs.cr);
         ClkRst::link(&mut self.cr, &mut self.evicted.cr);
