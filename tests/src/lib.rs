@@ -5,3 +5,4 @@ pub mod differential;
 pub mod frames;
 pub mod generate;
 pub mod inverse;
+pub mod vectors;

@@ -151,7 +151,7 @@ fn model_and_hardware_agree_at_w512() {
 fn overflow(test: &str, coverage: &mut Coverage) {
     let mut pipeline = open(512, QUEUES_MAX, false);
     for number in numbers(frames() / 40) {
-        let mut segment = segment(number & !7); // never one queue
+        let mut segment = Segment { queues: QUEUES_MAX as u8, ..segment(number) };
         (segment.stall_percent, segment.output_stall_percent) = (0, Some(90));
         run(test, &mut pipeline, &segment, coverage);
     }
@@ -164,7 +164,7 @@ fn widths_give_the_same_deliveries() {
     let mut wide = open(512, QUEUES_MAX, true);
     let mut coverage = Coverage::default();
     for number in numbers(frames() / 10) {
-        let segment = segment(number & !7);
+        let segment = Segment { queues: QUEUES_MAX as u8, ..segment(number) };
         let found = run(TEST, &mut narrow, &segment, &mut coverage);
         let (config, items) = segment.input(Scope::Hardware);
         let stalled_otherwise = Segment { stall_percent: 5, ..segment };

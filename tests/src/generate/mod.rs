@@ -112,7 +112,7 @@ impl Traffic {
         if self.rng.chance(odd) {
             let bytes = odd::frame(&mut self.rng, &self.flows[at], self.frame_max);
             self.frame(bytes);
-        } else if self.rng.chance(6) && self.load != Load::Many {
+        } else if self.rng.chance(8) && self.load != Load::Many {
             self.full_aggregate(at);
         } else {
             let frames = match self.load {
