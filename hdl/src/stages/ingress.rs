@@ -10,9 +10,10 @@
 //! was kept free for that, marked as overflow. A token enters between two frames only, before a first beat
 //! offered in the same cycle: `tready` is low meanwhile, so with LOSSLESS = 0 offer it in an idle cycle.
 //!
-//! Invariants: every received frame takes one number, from 0 (`ingress_numbers_frames`); bytes beyond the
-//! end are zero (`ingress_zeroes_unkept_bytes`); a frame leaves whole or with a marked last beat
-//! (`ingress_marks_bad_frames`, `ingress_lossy_never_stalls`). Not here: any look into the frame.
+//! Invariants: every received frame takes one number, from 0 (`ingress_marks_bad_frames`); bytes beyond the
+//! end are zero (same test); a frame leaves whole or with a marked last beat
+//! (same test, and `ingress_lossy_never_stalls`); tokens stay between frames
+//! (`ingress_keeps_tokens_between_frames`). Not here: any look into the frame.
 
 use crate::blocks::axis::{AxisRxSink, BeatInfo, BeatSource};
 use crate::blocks::beat_fifo::BeatFifo;
