@@ -85,8 +85,14 @@ pub fn differences(expected: &Recorded, found: &Recorded) -> Vec<Difference> {
     list
 }
 
+/// A field as people read it: without the `Some` around what is there.
 fn text(value: &impl std::fmt::Debug) -> String {
-    format!("{value:?}")
+    let text = format!("{value:?}");
+    match text.strip_prefix("Some(").and_then(|inner| inner.strip_suffix(')')) {
+        Some(inner) => inner.to_owned(),
+        None if text == "None" => "none".to_owned(),
+        None => text,
+    }
 }
 
 #[cfg(test)]
