@@ -26,7 +26,10 @@ need_rust() {
     command -v cargo >/dev/null || PATH="$PATH:${CARGO_HOME:-$HOME/.cargo}/bin"
     command -v cargo >/dev/null || fail "no cargo: Groove needs Rust $RUST_NEEDED or newer" "$advice"
     local found
-    found=$(rustc --version | cut -d ' ' -f 2)
+    # Both: rustup's own stand-ins are there even where the toolchain behind them is not.
+    cargo --version >/dev/null 2>&1 && found=$(rustc --version 2>/dev/null) ||
+        fail "cargo is there but does not run ('rustc --version' shows why)" "$advice"
+    found=$(cut -d ' ' -f 2 <<<"$found")
     if older "${found%%-*}" "$RUST_NEEDED"; then
         fail "Rust $found is too old: Groove needs $RUST_NEEDED or newer" "$advice"
     fi
