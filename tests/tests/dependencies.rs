@@ -64,8 +64,9 @@ fn reach(workspace: &Workspace, from: &str) -> BTreeSet<String> {
     seen
 }
 
-const EXPECTED: [&str; 7] = [
+const EXPECTED: [&str; 8] = [
     "groove",
+    "groove-device",
     "groove-driver",
     "groove-hdl",
     "groove-model",
@@ -98,6 +99,9 @@ fn violations(workspace: &Workspace) -> Vec<String> {
     }
     if reach(workspace, "groove-verilator").contains("groove-model") {
         found.push("groove-verilator reaches groove-model: the hardware would check itself".into());
+    }
+    if reach(workspace, "groove-device").contains("groove-hdl") {
+        found.push("groove-device reaches groove-hdl: it is the model's device".into());
     }
     for (name, member) in workspace {
         let uses_rust_hdl = member.dependencies.iter().any(|d| d.starts_with("rust-hdl"));
@@ -167,6 +171,11 @@ fn the_harness_knows_no_model() {
     catches("groove-verilator reaches groove-model", |w| {
         add(w, "groove-verilator", "groove-model")
     });
+}
+
+#[test]
+fn the_software_device_knows_no_hardware() {
+    catches("groove-device reaches groove-hdl", |w| add(w, "groove-device", "groove-hdl"));
 }
 
 #[test]

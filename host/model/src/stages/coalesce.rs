@@ -26,8 +26,8 @@
 //!   in order, oldest first.
 //! - `strict_order`: before a bypassed frame with `l4_kind` TCP is delivered, the first session
 //!   (list order) of equal hash and tag whose MAC header, tags, addresses, protocol and ports equal
-//!   the frame's, at the positions at which *parse* found them in the frame, is closed. (A frame
-//!   with IPv4 options has its ports elsewhere: it meets no session.)
+//!   the frame's, at the positions at which *parse* found them in the frame, is closed. A frame
+//!   with IPv4 options has its ports elsewhere: it meets no session, and none is looked for.
 //!
 //! Invariants: frames in = delivered + held (test: `nothing_is_lost`); a session never outlives a
 //! flush-all (test: `flush_all_empties_the_queue`); depth and limit hold (tests:
@@ -211,7 +211,10 @@ impl Bucket<'_> {
     }
 
     fn bypass(&mut self, incoming: Incoming) {
-        if self.config.options.strict_order && incoming.parsed.l4_kind == L4Kind::Tcp {
+        let parsed = &incoming.parsed;
+        // What lies behind IPv4 options is not where a session has its ports.
+        let options = parsed.l3_kind == L3Kind::Ipv4 && parsed.l4_off != parsed.l3_off + 20;
+        if self.config.options.strict_order && parsed.l4_kind == L4Kind::Tcp && !options {
             let identity = bypass_identity(&incoming.parsed);
             if let Some(i) = self.find(&incoming.delivery, &identity, false) {
                 self.close(i, EndReason::StrictOrder);
