@@ -146,6 +146,18 @@ impl Model {
         }
     }
 
+    /// What the session holds that took frame `number` last, as far as it has come.
+    pub fn session_of(&self, queue: u8, number: u32) -> Option<&Delivery> {
+        self.coalescer.session_of(queue, number)
+    }
+
+    /// Takes over what registers change at run time: all of `config` but queues, buckets and depth.
+    /// Held sessions stay; the rules that decide about them are the new ones.
+    pub fn reconfigure(&mut self, config: &Config) {
+        let Config { queues, buckets, depth, .. } = self.config;
+        self.config = Config { queues, buckets, depth, ..config.clone() };
+    }
+
     /// Counters since the start.
     pub fn stats(&self) -> &Stats {
         &self.stats

@@ -91,6 +91,12 @@ impl Coalescer {
         Self { queues: vec![queue; usize::from(config.queues)] }
     }
 
+    /// What the session holds that took frame `number` last.
+    pub fn session_of(&self, queue: u8, number: u32) -> Option<&Delivery> {
+        let sessions = self.queues.get(usize::from(queue))?.buckets.iter().flatten();
+        sessions.map(|held| &held.delivery).find(|held| held.frames.last() == Some(&number))
+    }
+
     /// Takes one frame.
     pub fn frame(
         &mut self,

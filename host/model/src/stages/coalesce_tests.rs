@@ -326,3 +326,29 @@ fn nothing_is_lost() {
     seen.sort_unstable();
     assert_eq!(seen, (0..stats.frames as u32).collect::<Vec<_>>(), "each frame once");
 }
+
+#[test]
+fn a_session_is_found_by_its_last_frame() {
+    let mut bench = Bench::new(|_| {});
+    (0..2).for_each(|n| bench.frame(&tcp4(n, 100)));
+    bench.frame(&flow(7, 0));
+    assert!(bench.model.session_of(0, 0).is_none(), "frame 1 came behind it");
+    assert_eq!(bench.model.session_of(0, 1).unwrap().frames, [0, 1]);
+    assert_eq!(bench.model.session_of(0, 2).unwrap().frames, [2]);
+    assert!(bench.model.session_of(1, 2).is_none(), "no such queue");
+    bench.token(TokenKind::FlushAll);
+    assert!(bench.model.session_of(0, 2).is_none());
+}
+
+#[test]
+fn a_new_configuration_leaves_sessions_and_sizes() {
+    let mut bench = Bench::new(|_| {});
+    bench.frame(&tcp4(0, 100));
+    let mut config = bench.model.config().clone();
+    config.options.rxcsum = false;
+    bench.model.reconfigure(&Config { queues: 9, buckets: 1, depth: 1, ..config.clone() });
+    assert_eq!(*bench.model.config(), config);
+    bench.frame(&tcp4(1, 100));
+    bench.token(TokenKind::FlushAll);
+    assert_eq!(bench.deliveries().remove(0).frames, [0, 1]);
+}
