@@ -1,5 +1,5 @@
-//! Source rules for `#[hdl_gen]` kernels: refuses what RustHDL 0.46 accepts but translates into Verilog
-//! with another meaning, and names that Verilog does not take.
+//! Source rules for `#[hdl_gen]` kernels: refuses what RustHDL 0.46 accepts but translates into
+//! Verilog with another meaning, and names that Verilog does not take.
 //!
 //! RustHDL translates by syntax alone and knows no types, so these rules go by syntax as well.
 

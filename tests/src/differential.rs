@@ -4,7 +4,8 @@
 //!                     │      │ dropped frames ├─► equal, or the smallest input that still differs
 //!                     └─► model (replays them) ┘
 //!
-//! Invariant: the model decides every drop but those for want of room, which it takes from the hardware.
+//! Invariant: the model decides every drop but those for want of room, which it takes from the
+//! hardware.
 
 use crate::generate::segment::Scope;
 use crate::generate::{Item, Traffic};
@@ -179,7 +180,8 @@ pub fn check(
     Ok((stats, found))
 }
 
-/// Leaves out as much of a failing input as possible, in halves, quarters, and so on, within some time.
+/// Leaves out as much of a failing input as possible, in halves, quarters, and so on, within some
+/// time.
 pub fn shrink(
     pipeline: &mut Pipeline,
     segment: &Segment,
@@ -204,7 +206,8 @@ pub fn shrink(
     (items, last)
 }
 
-/// Writes what failed as a capture, each frame with its number, and the tokens before it, as comment.
+/// Writes what failed as a capture, each frame with its number, and the tokens before it, as
+/// comment.
 pub fn write_capture(path: &Path, items: &[Item]) -> Result<(), groove::capture::Error> {
     let mut writer = Writer::create(path)?;
     let mut comment = String::new();

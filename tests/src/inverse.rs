@@ -1,8 +1,8 @@
 //! GSO(GRO(x)) == x: every merged delivery, cut again, gives the frames that went in.
 //!
-//! Exceptions, each told from a fault by what it changes and nothing else: an urgent pointer without URG
-//! (the first frame's is kept), a checksum of 0xffff where 0 is computed. Tunnels have exceptions of their
-//! own (`tests/gso.rs`) and are left out.
+//! Exceptions, each told from a fault by what it changes and nothing else: an urgent pointer
+//! without URG (the first frame's is kept), a checksum of 0xffff where 0 is computed. Tunnels have
+//! exceptions of their own (`tests/gso.rs`) and are left out.
 
 use groove_model::Config;
 use groove_spec::Delivery;
@@ -73,7 +73,8 @@ fn excepted(piece: &[u8], original: &[u8], tcp: usize) -> bool {
     if urgent || negative_zero(tcp + 16) {
         take(tcp + 16);
     }
-    // IPv4 without options is the 20 bytes in front of TCP; an IPv6 address may look like it, and be equal.
+    // IPv4 without options is the 20 bytes in front of TCP; an IPv6 address may look like it, and
+    // be equal.
     if tcp >= 34 && piece[tcp - 20] == 0x45 && negative_zero(tcp - 10) {
         take(tcp - 10);
     }

@@ -1,5 +1,6 @@
-//! Vectors: small text files that a person writes, one directory per stage in `tests/vectors`, with what
-//! a standard or a published source says must come out. `tests/vectors/README.md` is the format.
+//! Vectors: small text files that a person writes, one directory per stage in `tests/vectors`, with
+//! what a standard or a published source says must come out. `tests/vectors/README.md` is the
+//! format.
 //!
 //!   text ─► Vector (configuration, items, expectations) ─► findings about what an engine gave
 //!
@@ -217,8 +218,8 @@ impl Vector {
         found
     }
 
-    /// A lone frame is delivered as it came, but for a stripped tag and trimmed padding; the payload
-    /// of a merged one is that of its frames, in order.
+    /// A lone frame is delivered as it came, but for a stripped tag and trimmed padding; the
+    /// payload of a merged one is that of its frames, in order.
     fn bytes_are_the_frames(&self, d: &Delivery) -> Result<(), (&str, String, String)> {
         let frames = self.frames();
         let tag = if d.vlan.is_some() { 4 } else { 0 };

@@ -1,7 +1,8 @@
-//! Goal: every capture, our own and those of public test sets, gives the same deliveries from model and
-//! hardware, loses no frame, and what was merged can be cut into the frames that went in. Method: one build
-//! per width for all captures, polls of 64 frames, random pauses on every port at the narrower width. Frames
-//! that the snap length cut are run as the bytes that are there: more shapes for the hardware.
+//! Goal: every capture, our own and those of public test sets, gives the same deliveries from model
+//! and hardware, loses no frame, and what was merged can be cut into the frames that went in.
+//! Method: one build per width for all captures, polls of 64 frames, random pauses on every port at
+//! the narrower width. Frames that the snap length cut are run as the bytes that are there: more
+//! shapes for the hardware.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};

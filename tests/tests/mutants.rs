@@ -1,10 +1,11 @@
-//! The checks can fail: named one-line breaks of the emitted Verilog, each caught by random traffic.
+//! The checks can fail: named one-line breaks of the emitted Verilog, each caught by random
+//! traffic.
 //!
-//!   emitted text ──► every break in it, off ──► one build ──► break N on ──► model and hardware differ
+//!   emitted text ──► every break in it, off ──► one build ──► break N on ──► engines differ
 //!
 //! One build serves all: a break is `(number == N) ? broken : right` in its line, and the number is
-//! written over the register bus to an address that nothing else has. With number 0 the hardware is as
-//! emitted. A break whose line is not found exactly once fails the test: it would break nothing.
+//! written over the register bus to an address that nothing else has. With number 0 the hardware is
+//! as emitted. A break whose line is not found exactly once fails the test: it would break nothing.
 
 use groove::engine::registers;
 use groove_hdl::pipeline::{self, Parameters};

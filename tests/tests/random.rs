@@ -1,8 +1,10 @@
-//! Random traffic: model against hardware, and the model against its own inverse, with asserted coverage.
+//! Random traffic: model against hardware, and the model against its own inverse, with asserted
+//! coverage.
 //!
-//! GROOVE_RANDOM_FRAMES=N runs N frames at W = 512 and a tenth of that at W = 64 (2,000,000 and 200,000
-//! unless given); GROOVE_RANDOM_SEED=N starts at segment N. Coverage is asserted on full runs alone. A
-//! failure prints the command that repeats it, and leaves the input, made small, as a capture.
+//! GROOVE_RANDOM_FRAMES=N runs N frames at W = 512 and a tenth of that at W = 64 (2,000,000 and
+//! 200,000 unless given); GROOVE_RANDOM_SEED=N starts at segment N. Coverage is asserted on full
+//! runs alone. A failure prints the command that repeats it, and leaves the input, made small, as a
+//! capture.
 
 use groove::engine::registers;
 use groove_model::Event;

@@ -1,5 +1,6 @@
-//! Vectors of every stage (`tests/vectors`): the model, and the emitted hardware under Verilator at two
-//! widths, with and without pauses, against what the files expect from standards and published sources.
+//! Vectors of every stage (`tests/vectors`): the model, and the emitted hardware under Verilator at
+//! two widths, with and without pauses, against what the files expect from standards and published
+//! sources.
 //!
 //! Not here: model against hardware. Here each stands against the files alone.
 
@@ -90,7 +91,7 @@ fn every_stage_has_vectors_of_its_own() {
     }
 }
 
-// --- the checks can fail ---------------------------------------------------------------------------
+// --- the checks can fail ----------------------------------------------------------------------
 
 const GOOD: &str = "\
 vector two segments

@@ -1,11 +1,11 @@
 //! Assembles deliveries from what leaves the hardware: operations, payload, drop logs.
 //!
 //!   operation ──► frame number, session ──► waits for its payload ─┐
-//!   payload   ──► in order of the operations that have some ───────┴─► delivery, in order of operations
+//!   payload   ──► in order of the operations that have some ───────┴─► delivery, in their order
 //!
 //! Invariants: the n-th operation that takes a frame takes the n-th frame that was not dropped
-//! (`dropped_frames_take_no_number`); a delivery is complete before it leaves, whichever of operation and
-//! payload comes first (`payload_may_come_first_or_last`).
+//! (`dropped_frames_take_no_number`); a delivery is complete before it leaves, whichever of
+//! operation and payload comes first (`payload_may_come_first_or_last`).
 //! Not here: headers. No byte is looked at.
 
 use std::collections::{BTreeSet, VecDeque};

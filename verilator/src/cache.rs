@@ -1,9 +1,9 @@
 //! The build cache: sealed files, written whole or not at all.
 //!
-//!   content ++ SHA-256(content) ++ magic          (an ELF loader ignores what follows the sections)
+//!   content ++ SHA-256(content) ++ magic          (ELF loaders ignore what follows sections)
 //!
-//! Invariants: a file is read only if its seal holds (`damaged_seal_is_refused`); an entry appears by
-//! rename (`parallel_builds_share_one_entry`).
+//! Invariants: a file is read only if its seal holds (`damaged_seal_is_refused`); an entry appears
+//! by rename (`parallel_builds_share_one_entry`).
 
 use std::fs::{self, File};
 use std::io;
@@ -98,7 +98,8 @@ impl Cache {
         Ok(file)
     }
 
-    /// Removes the least recently used entries above the size limit; failures are of no consequence.
+    /// Removes the least recently used entries above the size limit; failures are of no
+    /// consequence.
     fn evict(&self, keep: &Path) {
         let Ok(list) = fs::read_dir(&self.directory) else { return };
         let mut entries: Vec<_> = list

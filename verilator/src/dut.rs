@@ -2,8 +2,8 @@
 //!
 //!   set inputs ──► settle (clock low) ──► read outputs ──► edge (clock high) ──► next cycle
 //!
-//! Invariants: 2 evaluations per cycle; after `settle` outputs follow the inputs, so ready and valid can be
-//! sampled before the edge (`settle_shows_what_the_edge_will_take`).
+//! Invariants: 2 evaluations per cycle; after `settle` outputs follow the inputs, so ready and
+//! valid can be sampled before the edge (`settle_shows_what_the_edge_will_take`).
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
@@ -75,8 +75,8 @@ pub struct Dut {
     _library: Library,
 }
 
-// SAFETY: the object behind `handle` is owned by this value alone and has no thread of its own; Verilator
-// allows its use from any one thread at a time.
+// SAFETY: the object behind `handle` is owned by this value alone and has no thread of its own;
+// Verilator allows its use from any one thread at a time.
 unsafe impl Send for Dut {}
 
 impl std::fmt::Debug for Dut {
@@ -105,11 +105,11 @@ impl Dut {
 
     fn load(path: &Path, source: &Source) -> Result<Self, Error> {
         let fail = |error| Error::Load { path: PathBuf::from(path), source: error };
-        // SAFETY: the file was compiled from this crate's shim and its seal was checked; loading it runs
-        // only the constructors of Verilator's run time.
+        // SAFETY: the file was compiled from this crate's shim and its seal was checked; loading it
+        // runs only the constructors of Verilator's run time.
         let library = unsafe { Library::new(path) }.map_err(fail)?;
-        // SAFETY: names and types of all symbols are those of `SHIM` in shim.rs, whose text is part of
-        // the cache key.
+        // SAFETY: names and types of all symbols are those of `SHIM` in shim.rs, whose text is part
+        // of the cache key.
         let (new, count, rows, port, calls) = unsafe {
             let new = *symbol::<unsafe extern "C" fn() -> Handle>(&library, path, "groove_new")?;
             let count =
@@ -171,8 +171,9 @@ impl Dut {
     pub fn set(&mut self, port: Port, value: u64) {
         let Slot { value: at, bytes, width } = self.slots[port.0];
         let value = if width < 64 { value & ((1 << width) - 1) } else { value };
-        // SAFETY: `at` points to `bytes` bytes aligned for a value of that size (a word array if it is no
-        // power of two up to 8), in the object that `self` owns; `&mut self` excludes other users.
+        // SAFETY: `at` points to `bytes` bytes aligned for a value of that size (a word array if it
+        // is no power of two up to 8), in the object that `self` owns; `&mut self` excludes other
+        // users.
         unsafe {
             match bytes {
                 1 => *at = value as u8,
@@ -207,7 +208,8 @@ impl Dut {
         }
     }
 
-    /// Sets an input from little-endian words; missing ones are zero, bits above its width are ignored.
+    /// Sets an input from little-endian words; missing ones are zero, bits above its width are
+    /// ignored.
     pub fn set_words(&mut self, port: Port, words: &[u32]) {
         let Slot { value: at, bytes, width } = self.slots[port.0];
         if width <= 64 {
@@ -247,8 +249,8 @@ impl Dut {
     pub fn words(&self, port: Port) -> &[u32] {
         let Slot { value: at, bytes, width } = self.slots[port.0];
         assert!(width > 64, "{} is not a word array", self.ports[port.0].name);
-        // SAFETY: wider than 64 bits is an array of `bytes / 4` words in the object that `self` owns; the
-        // borrow of `self` excludes evaluation while it lasts.
+        // SAFETY: wider than 64 bits is an array of `bytes / 4` words in the object that `self`
+        // owns; the borrow of `self` excludes evaluation while it lasts.
         unsafe { std::slice::from_raw_parts(at.cast::<u32>(), bytes / 4) }
     }
 

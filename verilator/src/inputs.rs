@@ -1,10 +1,10 @@
 //! Drives the inputs of the receive pipeline: frames as beats, tokens between them.
 //!
 //! Follows: AMBA AXI4-Stream (IHI 0051A) 2.2.1: what is offered stays until it is taken.
-//! Invariants: order is that of the stimulus: a token is offered beside the frame before it only once that
-//! frame has begun, and a frame beside the token before it only for the same cycle's decision; what is taken
-//! out of this order is an error (`overtaking_is_caught`).
-//! What must be ignored is garbage: bytes beyond keep, tuser before the last beat, last and tuser while idle.
+//! Invariants: order is that of the stimulus: a token is offered beside the frame before it only
+//! once that frame has begun, and a frame beside the token before it only for the same cycle's
+//! decision; what is taken out of this order is an error (`overtaking_is_caught`). What must be
+//! ignored is garbage: bytes beyond keep, tuser before the last beat, last and tuser while idle.
 
 use std::collections::VecDeque;
 

@@ -2,13 +2,13 @@
 //!
 //!   Verilog text ──► [`Dut::build`]: verilate, own shim, g++, cache ──► shared object ──► ports
 //!                                                                                     │
-//!   frames, tokens ──► [`Pipeline::push`] ──► s_axis, s_token ──► hardware ──► monitors, m_op, m_axis, logs
+//!   frames, tokens ─► [`Pipeline::push`] ─► s_axis, s_token ─► hardware ─► monitors, outputs, logs
 //!                                                                                     │
 //!   deliveries, drops ◄── [`Pipeline::pull`] ◄── assembled from output ports alone ◄──┘
 //!
-//! Invariants: processes are spawned in `process.rs` alone; one build per (sources, flags, tools, CPU),
-//! even with parallel users (`parallel_builds_share_one_entry`); a damaged cache entry is rebuilt, never
-//! loaded (`damaged_entry_is_rebuilt`).
+//! Invariants: processes are spawned in `process.rs` alone; one build per (sources, flags, tools,
+//! CPU), even with parallel users (`parallel_builds_share_one_entry`); a damaged cache entry is
+//! rebuilt, never loaded (`damaged_entry_is_rebuilt`).
 //! Not here: what the design means. Nothing in this crate looks into a frame.
 
 mod assemble;

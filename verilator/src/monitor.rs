@@ -1,9 +1,10 @@
 //! Watches one output stream on every cycle.
 //!
-//! Follows: AMBA AXI4-Stream (IHI 0051A) 2.2.1: a source that has set valid keeps it and what goes with it
-//! until ready.
+//! Follows: AMBA AXI4-Stream (IHI 0051A) 2.2.1: a source that has set valid keeps it and what goes
+//! with it until ready.
 //! Invariants: valid is held (`dropped_valid_is_caught`), values are stable while stalled
-//! (`changed_data_is_caught`), keep has no holes and is full but in the last beat (`keep_with_holes_is_caught`).
+//! (`changed_data_is_caught`), keep has no holes and is full but in the last beat
+//! (`keep_with_holes_is_caught`).
 
 use crate::Error;
 use crate::dut::{Dut, Port};

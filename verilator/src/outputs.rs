@@ -3,7 +3,8 @@
 //!   m_op, m_axis ──► monitors ──► assembler ──► events
 //!   drop_in, drop ────────────────────┘
 //!
-//! Invariants: every port is looked at in every cycle, in reset too (`output_before_reset_ends_is_caught`).
+//! Invariants: every port is looked at in every cycle, in reset too
+//! (`output_before_reset_ends_is_caught`).
 
 use std::collections::VecDeque;
 

@@ -109,8 +109,8 @@ pub enum Stimulus<'a> {
     },
 }
 
-/// One output. Deliveries are in the order of their operations, drops in the order of the logs; the two
-/// are not ordered against each other.
+/// One output. Deliveries are in the order of their operations, drops in the order of the logs; the
+/// two are not ordered against each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A delivery.

@@ -1,7 +1,7 @@
 //! Writes the C++ between Verilator's class and the shared object's interface.
 //!
-//! Invariants: ports are read from the header that Verilator wrote, so widths and storage are its own
-//! (`ports_are_read_from_the_header`).
+//! Invariants: ports are read from the header that Verilator wrote, so widths and storage are its
+//! own (`ports_are_read_from_the_header`).
 
 use std::fmt::Write;
 

@@ -1,7 +1,7 @@
 //! Seeded random idle and back-pressure.
 //!
-//! Invariants: one seed gives one sequence (`same_seed_same_sequence`); the share of stalled cycles is as
-//! asked (`share_of_stalls_is_as_asked`); 0 percent never stalls.
+//! Invariants: one seed gives one sequence (`same_seed_same_sequence`); the share of stalled cycles
+//! is as asked (`share_of_stalls_is_as_asked`); 0 percent never stalls.
 
 /// A small deterministic generator (xorshift64*).
 #[derive(Clone, Debug)]
@@ -35,8 +35,8 @@ const PHASE_CYCLES_MAX: u32 = 96;
 
 /// Decides, cycle by cycle, whether one port pauses.
 ///
-/// Phases of random length alternate: pauses thrown cycle by cycle, all go, all pause. The last fill or
-/// drain whole queues, which single pauses never do.
+/// Phases of random length alternate: pauses thrown cycle by cycle, all go, all pause. The last
+/// fill or drain whole queues, which single pauses never do.
 #[derive(Clone, Debug)]
 pub(crate) struct Stall {
     rng: Rng,

@@ -1,8 +1,8 @@
 //! Rows of the NIC around the pipeline: per-queue registers, descriptor and completion.
 //!
 //! A queue has a free ring (host to device, [`DESCRIPTOR`]) and a completion ring (device to host,
-//! [`COMPLETION`]), both in host memory. Indices run freely over 16 bits; a slot is the index modulo
-//! the ring's entries.
+//! [`COMPLETION`]), both in host memory. Indices run freely over 16 bits; a slot is the index
+//! modulo the ring's entries.
 
 use crate::{Layout, Register, layout, registers};
 
@@ -69,7 +69,7 @@ registers! { base 0x000, end 0x80;
     FREE_PRODUCER @ 0x28 ReadWrite = 0; { index[0 +: 16] "Descriptors posted since enable." }
     /// Descriptors fetched.
     FREE_CONSUMER @ 0x2c ReadOnly = 0; { index[0 +: 16] "Since enable." }
-    /// Completions consumed: a write re-arms the interrupt, and fires at once if there are newer ones.
+    /// Completions consumed: a write re-arms the interrupt, which fires at once if newer ones wait.
     COMPLETION_CONSUMER @ 0x30 ReadWrite = 0; { index[0 +: 16] "Completions consumed since enable." }
     /// Completions that are visible in host memory.
     COMPLETION_PRODUCER @ 0x34 ReadOnly = 0; { index[0 +: 16] "Since enable." }
@@ -97,8 +97,9 @@ layout!(
 );
 
 layout!(
-    /// One buffer coming home, device to host. 32 bytes, little endian; written as one, generation in its last
-    /// bit. A delivery is the completions from `first` to `last`; metadata holds in the first.
+    /// One buffer coming home, device to host. 32 bytes, little endian; written as one, generation
+    /// in its last bit. A delivery is the completions from `first` to `last`; metadata holds in the
+    /// first.
     pub COMPLETION {
         buf_id: 16 "The buffer that this completion returns.",
         length: 17 "Bytes of the delivery in this buffer; 0 if all lie in the header slot.",

@@ -4,8 +4,8 @@
 //!                       ├─► equal pairs, or the first difference
 //!   found ─────► queue ─┘
 //!
-//! Invariants: every field of `Delivery` is compared (`every_field_is_compared`); memory is bounded by the
-//! lag between the engines (`a_missing_delivery_is_found_without_waiting_for_the_end`).
+//! Invariants: every field of `Delivery` is compared (`every_field_is_compared`); memory is bounded
+//! by the lag between the engines (`a_missing_delivery_is_found_without_waiting_for_the_end`).
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -13,13 +13,15 @@ use std::fmt;
 use groove_model::Event;
 use groove_spec::{Delivery, DropReason, Tag};
 
-/// Most deliveries or drops that one engine may be ahead of the other. A pipeline holds far fewer frames.
+/// Most deliveries or drops that one engine may be ahead of the other. A pipeline holds far fewer
+/// frames.
 const LAG_MAX: usize = 65_536;
 
 /// One field in which two deliveries differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Name of the field, as in `groove_spec::Delivery`; of bytes with their position, as `bytes[34]`.
+    /// Name of the field, as in `groove_spec::Delivery`; of bytes with their position, as
+    /// `bytes[34]`.
     pub field: String,
     /// What the reference says.
     pub expected: String,
@@ -35,8 +37,8 @@ impl fmt::Display for Difference {
     }
 }
 
-/// All fields in which two deliveries differ, the most telling first: which frames, then how they were
-/// merged, then bytes and metadata.
+/// All fields in which two deliveries differ, the most telling first: which frames, then how they
+/// were merged, then bytes and metadata.
 pub fn differences(expected: &Delivery, found: &Delivery) -> Vec<Difference> {
     let mut list = Fields(Vec::new());
     list.check("queue", expected.queue, found.queue);
@@ -113,7 +115,8 @@ fn vlan(tag: Option<Tag>) -> String {
     tag.map_or_else(|| "none".to_owned(), |t| format!("0x{:04x} 0x{:04x}", t.tpid, t.tci))
 }
 
-/// Where a byte of a delivery came from: index into `frames`, and position in that frame as it was received.
+/// Where a byte of a delivery came from: index into `frames`, and position in that frame as it was
+/// received.
 pub fn source(delivery: &Delivery, position: usize) -> (usize, usize) {
     let header = usize::from(delivery.hdr_len);
     // A stripped tag stood behind the addresses.

@@ -1,7 +1,7 @@
 //! The doctor: which tools there are, in which version, and how to get what is missing.
 //!
-//! Follows: docs of the project, "What you need". Required is what the simulation of the hardware needs; the
-//! others serve single commands.
+//! Follows: docs of the project, "What you need". Required is what the simulation of the hardware
+//! needs; the others serve single commands.
 //! Not here: printing, starting processes (`groove_verilator::Toolbox` does).
 
 use std::path::Path;

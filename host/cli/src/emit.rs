@@ -56,7 +56,8 @@ fn head(parameters: &Parameters) -> String {
     format!(
         "// SPDX-License-Identifier: MIT OR Apache-2.0\n\
          // {TOP}: receive pipeline, written by `groove emit`. Do not edit.\n\
-         // {width} bits a beat, {queues} queues, {buckets} buckets of {depth} sessions, {pressure}.\n\
+         // {width} bits a beat, {queues} queues, {buckets} buckets of {depth} sessions, \
+         {pressure}.\n\
          // Table 0x{SPEC_ID:08x}.\n"
     )
 }

@@ -1,8 +1,9 @@
-//! Engines: what turns frames and tokens into deliveries and drops. The model and the hardware behind one trait.
+//! Engines: what turns frames and tokens into deliveries and drops. The model and the hardware
+//! behind one trait.
 //!
-//! Invariants: an engine takes the same sequence of frames and tokens whichever it is; its deliveries come in
-//! order of completion, its drops in order of frames. How far an engine lags behind its input is its own
-//! affair until `finish`.
+//! Invariants: an engine takes the same sequence of frames and tokens whichever it is; its
+//! deliveries come in order of completion, its drops in order of frames. How far an engine lags
+//! behind its input is its own affair until `finish`.
 
 mod model;
 pub mod registers;

@@ -1,6 +1,7 @@
 //! Library half of the command: captures, engines, comparison, reports.
 //!
-//! Only `main.rs` and `commands/` print and choose exit codes; everything else returns values and errors.
+//! Only `main.rs` and `commands/` print and choose exit codes; everything else returns values and
+//! errors.
 
 pub mod bench;
 pub mod capture;

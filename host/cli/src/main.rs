@@ -1,4 +1,5 @@
-//! The `groove` command: reads arguments, runs one command, turns its failure into text and exit code.
+//! The `groove` command: reads arguments, runs one command, turns its failure into text and exit
+//! code.
 
 use std::io::Write;
 use std::process::ExitCode;

@@ -3,12 +3,12 @@
 //!   capture ──► schedule ──► engines ──► comparison ──► ledger ──► report, output capture
 //!               (tokens)
 //!
-//! Rules for records that are no whole frame: one that the snap length cut is skipped and counted (what was
-//! captured is not what was on the wire), unless the caller wants the bytes that are there; one without any
-//! byte is skipped and counted.
-//! Invariants: memory does not grow with the capture (`memory_is_flat`); frames in = frames delivered +
-//! frames dropped, each exactly once (`conservation_is_checked`); a damaged capture still gives the report of
-//! what came before the damage (`damage_is_reported_after_the_report`).
+//! Rules for records that are no whole frame: one that the snap length cut is skipped and counted
+//! (what was captured is not what was on the wire), unless the caller wants the bytes that are
+//! there; one without any byte is skipped and counted.
+//! Invariants: memory does not grow with the capture (`memory_is_flat`); frames in = frames
+//! delivered + frames dropped, each exactly once (`conservation_is_checked`); a damaged capture
+//! still gives the report of what came before the damage (`damage_is_reported_after_the_report`).
 //! Not here: printing.
 
 mod engines;

@@ -1,7 +1,8 @@
-//! Everything that is generated from the one table in `groove-spec`: Markdown for the docs, JSON, C header.
+//! Everything that is generated from the one table in `groove-spec`: Markdown for the docs, JSON, C
+//! header.
 //!
-//! Invariants: what is generated depends on the table alone, so that a check for staleness is a comparison
-//! of text (`docs_are_fresh` in the cross-crate tests).
+//! Invariants: what is generated depends on the table alone, so that a check for staleness is a
+//! comparison of text (`docs_are_fresh` in the cross-crate tests).
 
 mod c_header;
 mod fences;

@@ -1,5 +1,5 @@
-//! Goal: every form of capture that Groove says it reads is read. Method: files made byte by byte here, read
-//! through the library, compared frame by frame.
+//! Goal: every form of capture that Groove says it reads is read. Method: files made byte by byte
+//! here, read through the library, compared frame by frame.
 
 mod support;
 
@@ -146,7 +146,8 @@ fn other_link_types_are_refused() {
     assert!(matches!(error, Some(Error::LinkType { .. })), "{error:?}");
 }
 
-/// Every prefix of a capture: the frames that are whole in it, then an end or an error, never a panic.
+/// Every prefix of a capture: the frames that are whole in it, then an end or an error, never a
+/// panic.
 #[test]
 fn damage_is_an_error_after_the_good_frames() {
     let order = Order::Little;
@@ -172,7 +173,8 @@ fn damage_is_an_error_after_the_good_frames() {
     }
 }
 
-/// Every single byte of a small capture set to 0, 0xff, and inverted: an end or an error, never a panic.
+/// Every single byte of a small capture set to 0, 0xff, and inverted: an end or an error, never a
+/// panic.
 #[test]
 fn wrong_bytes_never_panic() {
     let order = Order::Big;

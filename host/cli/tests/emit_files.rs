@@ -1,4 +1,5 @@
-//! `groove emit` from outside: which files, which interface, and that Verilator has nothing to say about them.
+//! `groove emit` from outside: which files, which interface, and that Verilator has nothing to say
+//! about them.
 
 mod support;
 

@@ -1,4 +1,5 @@
-//! Errors as people see them: text, help line and exit code. Accept a wanted change with `cargo insta review`.
+//! Errors as people see them: text, help line and exit code. Accept a wanted change with `cargo
+//! insta review`.
 
 mod support;
 

@@ -1,4 +1,5 @@
-//! `groove golden` from outside. Whether the model meets the recordings is tested in the cross-crate suite.
+//! `groove golden` from outside. Whether the model meets the recordings is tested in the
+//! cross-crate suite.
 
 mod support;
 

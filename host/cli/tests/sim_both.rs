@@ -1,4 +1,5 @@
-//! Two engines held against each other, one of them made to go wrong: what is found, and how it is named.
+//! Two engines held against each other, one of them made to go wrong: what is found, and how it is
+//! named.
 
 mod support;
 

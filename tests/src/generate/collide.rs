@@ -1,8 +1,9 @@
 //! Flows that a hash cannot tell apart.
 //!
-//! The Toeplitz hash is linear: hash(a ^ d) = hash(a) ^ hash(d). A change d of the input with hash(d) = 0 is
-//! found by elimination over the key's 32-bit windows; xor it into the addresses and ports of a flow and the
-//! hash stays. Other twins differ only where no hash looks: addresses of the link, tags, flow label.
+//! The Toeplitz hash is linear: hash(a ^ d) = hash(a) ^ hash(d). A change d of the input with
+//! hash(d) = 0 is found by elimination over the key's 32-bit windows; xor it into the addresses and
+//! ports of a flow and the hash stays. Other twins differ only where no hash looks: addresses of
+//! the link, tags, flow label.
 //!
 //! Invariant: such a d hashes to zero (`a_silent_change_hashes_to_zero`).
 

@@ -104,7 +104,8 @@ impl Flow {
         }
     }
 
-    /// Payloads of one aggregate that is exactly as large as the limit allows, plus `over` bytes in the last.
+    /// Payloads of one aggregate that is exactly as large as the limit allows, plus `over` bytes in
+    /// the last.
     pub fn full_aggregate(&self, over: usize) -> Vec<usize> {
         let mut probe = self.next.clone();
         probe.payload_len = 0;

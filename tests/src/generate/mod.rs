@@ -3,8 +3,8 @@
 //!   seed ─► segment (configuration, load) ─► flows ─► frame ─► at most two changes ─► bytes
 //!                                       └─► odd frames, tokens
 //!
-//! Invariants: equal seeds give equal items (`a_seed_gives_the_same_items`); every EndReason, AloneReason
-//! and DropReason that needs no back-pressure comes up (`every_reason_comes_up`).
+//! Invariants: equal seeds give equal items (`a_seed_gives_the_same_items`); every EndReason,
+//! AloneReason and DropReason that needs no back-pressure comes up (`every_reason_comes_up`).
 //! Not here: what should happen to a frame.
 
 pub mod collide;
@@ -58,7 +58,8 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// Traffic of a seed for a device of so many queues; the configuration is part of what is drawn.
+    /// Traffic of a seed for a device of so many queues; the configuration is part of what is
+    /// drawn.
     pub fn new(seed: u64, queues: u8, scope: Scope) -> Self {
         let mut rng = Rng::new(seed);
         let config = segment::config(&mut rng, queues, scope);

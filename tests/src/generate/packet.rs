@@ -1,4 +1,5 @@
-//! A frame as its fields: what a generator changes, encoded to bytes with every sum right unless told otherwise.
+//! A frame as its fields: what a generator changes, encoded to bytes with every sum right unless
+//! told otherwise.
 //!
 //! Follows: RFC 791, 8200, 9293, 768, 1071; IEEE 802.1Q.
 //! Invariant: without a fault, the encoded frame verifies (`a_frame_without_fault_verifies`).

@@ -1,4 +1,5 @@
-//! The random source of all generators: splitmix64, so that a seed means the same everywhere and forever.
+//! The random source of all generators: splitmix64, so that a seed means the same everywhere and
+//! forever.
 
 /// A seeded stream of numbers.
 #[derive(Clone, Debug)]

@@ -1,4 +1,5 @@
-//! What stays the same for a stretch of traffic: the configuration of the hardware, and the kind of load.
+//! What stays the same for a stretch of traffic: the configuration of the hardware, and the kind of
+//! load.
 
 use super::random::Rng;
 use groove_model::{Config, Options, RssConfig};

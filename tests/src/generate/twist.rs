@@ -1,4 +1,5 @@
-//! Changes to one frame of a flow: every field that a merge rule looks at, and every way to be broken.
+//! Changes to one frame of a flow: every field that a merge rule looks at, and every way to be
+//! broken.
 //!
 //! Each change is one row of [`Twist`]; most frames get none, some get two.
 //! Not here: whether a change ends a session: that is the model's to say.
@@ -14,7 +15,8 @@ const IP_TWISTS: usize = 15;
 /// Changes to the frame around them.
 const FRAME_TWISTS: usize = 9;
 
-/// Changes one thing about the frame. `flow` has moved on to the frame after it, and may be changed for good.
+/// Changes one thing about the frame. `flow` has moved on to the frame after it, and may be changed
+/// for good.
 pub fn twist(rng: &mut Rng, packet: &mut Packet, flow: &mut Flow) {
     match rng.weighted(&[45, 30, 25]) {
         0 => match rng.below(TCP_TWISTS) {

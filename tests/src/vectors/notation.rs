@@ -3,8 +3,8 @@
 //!   v4 tcp len=100 ttl=63      a segment, every sum right unless told otherwise
 //!   hex 0200 ... 00*46         bytes; `*` repeats
 //!
-//! Invariant: what is not said continues the flow: the sequence number follows the last frame of the
-//! same source port, the IPv4 identification counts up by one.
+//! Invariant: what is not said continues the flow: the sequence number follows the last frame of
+//! the same source port, the IPv4 identification counts up by one.
 //! Not here: what a receiver makes of a frame.
 
 use std::collections::BTreeMap;

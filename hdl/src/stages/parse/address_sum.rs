@@ -1,9 +1,9 @@
 //! Sum of the words of both addresses.
 //!
-//!   window, version ──► 4 or 16 words ──► four levels of adders ──► sum, 20 bits used      0 cycles
+//!   window, version ──► 4 or 16 words ──► four levels of adders ──► sum, 20 bits used   0 cycles
 //!
-//! RFC 1071: words may be in either byte order. Invariant: no carry is lost (16 * 0xffff < 2^20). Not
-//! here: the fold.
+//! RFC 1071: words may be in either byte order. Invariant: no carry is lost (16 * 0xffff < 2^20).
+//! Not here: the fold.
 
 use crate::blocks::bits::ZExt;
 use rust_hdl::prelude::*;

@@ -1,10 +1,11 @@
 //! Reader: one Ethernet frame after the other from a pcap or pcapng stream.
 //!
 //! Follows: the pcap and pcapng drafts of the IETF opsawg group (draft-ietf-opsawg-pcap,
-//! draft-ietf-opsawg-pcapng), through the `pcap-file` crate: both byte orders, micro- and nanoseconds,
-//! several sections and interfaces, if_tsresol and if_tsoffset, enhanced, simple and obsolete packet blocks.
-//! Invariants: memory does not grow with the file (`memory_is_flat`); damage is an error that names its byte
-//! and leaves what came before it usable (`damage_is_an_error_after_the_good_frames`).
+//! draft-ietf-opsawg-pcapng), through the `pcap-file` crate: both byte orders, micro- and
+//! nanoseconds, several sections and interfaces, if_tsresol and if_tsoffset, enhanced, simple and
+//! obsolete packet blocks.
+//! Invariants: memory does not grow with the file (`memory_is_flat`); damage is an error that names
+//! its byte and leaves what came before it usable (`damage_is_an_error_after_the_good_frames`).
 //! Not here: the decision what to do with a frame that the snap length cut.
 
 use std::fs::File;
@@ -169,8 +170,8 @@ fn unknown_format(path: String, magic: &[u8]) -> Error {
     Error::Format { path, magic: text.join(" "), compressed }
 }
 
-/// Reads one record; the permissive call is used because capture tools write lengths above the snap length
-/// and fractions of a second above one second, and both are harmless here.
+/// Reads one record; the permissive call is used because capture tools write lengths above the snap
+/// length and fractions of a second above one second, and both are harmless here.
 fn next_pcap(
     reader: &mut PcapReader<Input>,
     path: &str,
@@ -178,7 +179,8 @@ fn next_pcap(
     bytes: &mut Vec<u8>,
 ) -> Result<Option<Record>, Error> {
     let header = reader.header();
-    // A header without records still has to name Ethernet, so that the refusal does not depend on traffic.
+    // A header without records still has to name Ethernet, so that the refusal does not depend on
+    // traffic.
     if header.datalink != DataLink::ETHERNET {
         let record = Record { time: Duration::ZERO, wire_bytes: 0, link: header.datalink };
         return Ok(Some(record));
@@ -231,7 +233,8 @@ fn pcap_error(path: &str, offset: u64, error: PcapReadError) -> Error {
     }
 }
 
-/// The crate does not export the name of this error: what the file system said is found as its source.
+/// The crate does not export the name of this error: what the file system said is found as its
+/// source.
 fn pcapng_error<E>(path: &str, offset: u64, error: E) -> Error
 where
     E: std::error::Error + Send + Sync + 'static,

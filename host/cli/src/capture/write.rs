@@ -1,8 +1,8 @@
 //! Writer: frames and deliveries as a pcapng capture with nanoseconds and a comment per frame.
 //!
 //! Invariants: tshark reads what is written, merged frames of 65,549 bytes included
-//! (`tshark_reads_the_deliveries`). A stripped tag is put back into the frame, as packet sockets do, so that
-//! analysers show it; all other bytes are those delivered.
+//! (`tshark_reads_the_deliveries`). A stripped tag is put back into the frame, as packet sockets
+//! do, so that analysers show it; all other bytes are those delivered.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

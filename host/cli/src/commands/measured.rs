@@ -7,7 +7,8 @@ use serde::Serialize;
 use super::output;
 use crate::{Failure, exit};
 
-/// The table to standard output; with `json` also to a file, or `-`: then the table goes to standard error.
+/// The table to standard output; with `json` also to a file, or `-`: then the table goes to
+/// standard error.
 pub fn report(json: Option<&Path>, table: &str, data: &impl Serialize) -> Result<(), Failure> {
     let Some(path) = json else { return output::data(table) };
     let text = serde_json::to_string_pretty(data)

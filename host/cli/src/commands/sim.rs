@@ -1,5 +1,5 @@
-//! `groove sim`: arguments to engines, report to table and JSON, difference to a capture and a command that
-//! repeats it.
+//! `groove sim`: arguments to engines, report to table and JSON, difference to a capture and a
+//! command that repeats it.
 
 use std::fs;
 use std::io::IsTerminal;

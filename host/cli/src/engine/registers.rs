@@ -1,6 +1,7 @@
 //! The configuration as the hardware takes it: register writes.
 //!
-//! Invariant: every register that the host may write is written (`every_writable_register_is_in_the_image`).
+//! Invariant: every register that the host may write is written
+//! (`every_writable_register_is_in_the_image`).
 
 use groove_model::Config;
 use groove_spec::Register;

@@ -1,7 +1,8 @@
-//! The hardware as an engine: the emitted pipeline under Verilator, driven and watched by `groove-verilator`.
+//! The hardware as an engine: the emitted pipeline under Verilator, driven and watched by
+//! `groove-verilator`.
 //!
-//! Invariants: deliveries come from the hardware's output ports alone; the same seed gives the same run,
-//! cycle by cycle. A frame without bytes has no beat and is refused.
+//! Invariants: deliveries come from the hardware's output ports alone; the same seed gives the same
+//! run, cycle by cycle. A frame without bytes has no beat and is refused.
 
 use std::cell::RefCell;
 use std::path::PathBuf;

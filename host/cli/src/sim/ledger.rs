@@ -1,5 +1,6 @@
-//! The ledger: every frame that went in and has not come out, so that none is lost, invented or doubled; and,
-//! for two engines, the last frames with their bytes, to be written out when the engines differ.
+//! The ledger: every frame that went in and has not come out, so that none is lost, invented or
+//! doubled; and, for two engines, the last frames with their bytes, to be written out when the
+//! engines differ.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -133,7 +134,8 @@ impl Ledger {
         }
     }
 
-    /// The recent frames up to `last` that could have a part in what happened to it: those of its queue.
+    /// The recent frames up to `last` that could have a part in what happened to it: those of its
+    /// queue.
     pub fn recent(&mut self, last: u32) -> Vec<Kept> {
         let history = self.history.take().unwrap_or_default();
         let queue = history.iter().find(|kept| kept.frame == last).and_then(|kept| kept.queue);

@@ -1,8 +1,8 @@
-//! The report: counters per queue and in total, under the kernel's names where it has one, and the first
-//! difference between two engines.
+//! The report: counters per queue and in total, under the kernel's names where it has one, and the
+//! first difference between two engines.
 //!
-//! Names that begin with `rx-` are those of the kernel's per-queue statistics (netdev netlink family): a frame
-//! that was delivered alone counts in `rx-packets`, never in `rx-hw-gro-*`.
+//! Names that begin with `rx-` are those of the kernel's per-queue statistics (netdev netlink
+//! family): a frame that was delivered alone counts in `rx-packets`, never in `rx-hw-gro-*`.
 
 use std::collections::BTreeMap;
 

@@ -1,14 +1,14 @@
 //! The schedule: where in the sequence of frames the flush tokens stand. Time is data.
 //!
 //! - `Batch(n)`: n frames of one queue end that queue's poll: a flush-all token follows the n-th.
-//! - `Ticks(t)`: the capture's own time is cut into intervals of t from its first frame on. Before the first
-//!   frame of a later interval every queue, in ascending order, gets a tick and a flush-old token: what was
-//!   opened in an earlier interval is closed.
+//! - `Ticks(t)`: the capture's own time is cut into intervals of t from its first frame on. Before
+//!   the first frame of a later interval every queue, in ascending order, gets a tick and a
+//!   flush-old token: what was opened in an earlier interval is closed.
 //! - At the end every queue is flushed, in ascending order.
 //!
-//! Invariants: a jump of time costs one round of tokens, however long it is, since the first round leaves
-//! nothing to close (`a_jump_of_time_costs_one_round`); time that runs backwards ages nothing
-//! (`time_backwards_starts_a_new_interval`).
+//! Invariants: a jump of time costs one round of tokens, however long it is, since the first round
+//! leaves nothing to close (`a_jump_of_time_costs_one_round`); time that runs backwards ages
+//! nothing (`time_backwards_starts_a_new_interval`).
 
 use std::time::Duration;
 

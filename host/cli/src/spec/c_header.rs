@@ -1,7 +1,7 @@
 //! The table as a C header: offsets, masks, codes and bit positions, for software that is not ours.
 //!
-//! Invariants: it compiles without warnings as C11 and C++17 (`the_c_header_compiles`); every register, field
-//! and code is in it (`the_c_header_is_complete`).
+//! Invariants: it compiles without warnings as C11 and C++17 (`the_c_header_compiles`); every
+//! register, field and code is in it (`the_c_header_is_complete`).
 
 use std::fmt::Write;
 

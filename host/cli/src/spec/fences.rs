@@ -1,7 +1,7 @@
 //! Fenced sections of a Markdown page: `<!-- BEGIN GROOVE name -->` to `<!-- END GROOVE -->`.
 //!
-//! Invariants: text outside fences is never touched (`only_fenced_text_changes`); filling a filled page
-//! changes nothing (`filling_twice_changes_nothing`).
+//! Invariants: text outside fences is never touched (`only_fenced_text_changes`); filling a filled
+//! page changes nothing (`filling_twice_changes_nothing`).
 
 use super::section;
 
@@ -72,7 +72,8 @@ pub fn fill(page: &str) -> Result<Page, FenceError> {
             }
             old += text;
         };
-        // An empty line on both sides: a comment directly before a table swallows it in some renderers.
+        // An empty line on both sides: a comment directly before a table swallows it in some
+        // renderers.
         let new = format!("\n{generated}\n");
         filled.sections.push(name.to_owned());
         if old != new {

@@ -1,7 +1,7 @@
 //! The blocks of the pipeline, cut out of one emission.
 //!
-//! Invariant: every stage of the table, and every part between stages, is a module of the emitted pipeline
-//! (`every_block_is_a_module`).
+//! Invariant: every stage of the table, and every part between stages, is a module of the emitted
+//! pipeline (`every_block_is_a_module`).
 
 use super::{Request, SynthError, Target};
 use groove_hdl::pipeline::{self, Parameters, TOP};

@@ -1,7 +1,8 @@
 //! Counts logic levels on a mapped netlist.
 //!
-//! Invariants: paths stop at registers and block RAM (`a_register_ends_a_path`); a chain costs 1 however
-//! long it is (`a_carry_chain_counts_once`); a loop is an error, not a hang (`a_loop_is_refused`).
+//! Invariants: paths stop at registers and block RAM (`a_register_ends_a_path`); a chain costs 1
+//! however long it is (`a_carry_chain_counts_once`); a loop is an error, not a hang
+//! (`a_loop_is_refused`).
 
 use super::netlist::Netlist;
 use super::{SynthError, cells};

@@ -2,12 +2,13 @@
 //!
 //!   emitted Verilog ──► yosys (flattened, mapped) ──► JSON netlist ──► cells, RAM, logic levels
 //!
-//! Levels are counted on the mapped netlist, from register, RAM or input to register, RAM or output: a LUT
-//! is 1, a whole carry chain 1, a wide multiplexer (MUXF, PFUMX, L6MUX) 0, a read of distributed RAM 1.
+//! Levels are counted on the mapped netlist, from register, RAM or input to register, RAM or
+//! output: a LUT is 1, a whole carry chain 1, a wide multiplexer (MUXF, PFUMX, L6MUX) 0, a read of
+//! distributed RAM 1.
 //!
 //! Invariants: the count of every cell kind is fixed by hand-written modules of known depth
-//! (`tests/tests/synth_levels.rs`); a cell that `cells.rs` does not know is refused, never counted as 0
-//! (`an_unknown_cell_is_refused`).
+//! (`tests/tests/synth_levels.rs`); a cell that `cells.rs` does not know is refused, never counted
+//! as 0 (`an_unknown_cell_is_refused`).
 //! Not here: placement, timing in nanoseconds, power.
 
 pub mod blocks;

@@ -1,7 +1,7 @@
 //! Reads the mapped netlist that yosys writes as JSON.
 //!
-//! Invariants: a bit has at most one driver, else it is refused (`two_drivers_are_refused`); a netlist without the module asked for is
-//! refused (`a_missing_module_is_refused`).
+//! Invariants: a bit has at most one driver, else it is refused (`two_drivers_are_refused`); a
+//! netlist without the module asked for is refused (`a_missing_module_is_refused`).
 
 use super::{SynthError, cells};
 use serde::Deserialize;
