@@ -1,6 +1,9 @@
 //! Verilog text to a shared object: verilate, write the shim, compile, link, keep.
 //!
-//!   text ──► verilator ──► C++ ──► g++ -c (one per file, all processors) ──► g++ -shared ──► cache
+//!   text ──► verilator ──► C++ ──► few units ──► g++ -c (all processors) ──► g++ -shared ──► cache
+//!
+//! Reading Verilator's headers takes a second per g++ call, so that its many files are joined into as few
+//! units as keep the processors busy.
 //!
 //! Invariants: the key covers all that the result depends on (`key_covers_text_and_options`).
 //! Not here: `--threads`; it is slower by a factor of ten on few shared processors.
@@ -24,7 +27,7 @@ pub struct Source<'a> {
     pub trace: bool,
 }
 
-const VERILATE: [&str; 13] = [
+const VERILATE: [&str; 15] = [
     "--cc",
     "-O3",
     "--x-assign",
@@ -37,7 +40,9 @@ const VERILATE: [&str; 13] = [
     "--prefix",
     "Vdut",
     "--output-split",
-    "20000",
+    "5000",
+    "--output-split-cfuncs",
+    "500",
 ];
 const COMPILE: [&str; 8] = [
     "-march=native",
@@ -52,6 +57,10 @@ const COMPILE: [&str; 8] = [
 const FAST: &str = "-O3";
 /// Code that runs once, at construction.
 const SLOW: &str = "-O0";
+/// Verilator's own run time: little of a run is spent in it.
+const RUNTIME: &str = "-O1";
+/// Below this much C++ one unit compiles soonest.
+const SMALL_BYTES: u64 = 200_000;
 const LINK: [&str; 4] = ["-shared", "-pthread", "-Wl,-Bsymbolic", "-o"];
 
 /// The shared object for `source`, from the cache or newly built.
@@ -66,7 +75,7 @@ pub(crate) fn shared_object(source: &Source, tools: &Toolbox) -> Result<PathBuf,
 
 /// Adds what every compilation depends on.
 fn add_tools(key: &mut Key, versions: &[String; 2]) {
-    let flags = [&VERILATE[..], &COMPILE, &[FAST, SLOW], &LINK].concat().join(" ");
+    let flags = [&VERILATE[..], &COMPILE, &[FAST, SLOW, RUNTIME], &LINK].concat().join(" ");
     for part in [&versions[0], &versions[1], &flags, &cache::cpu_flags()] {
         key.add(part);
     }
@@ -105,16 +114,14 @@ impl Builder<'_> {
         let classes = read(&directory.join("Vdut_classes.mk"))?;
         let root = verilator_root(&read(&directory.join("Vdut.mk"))?)?;
         let runtime = self.runtime(&classes, &root)?;
-        let mut units = vec![(shim_file, FAST)];
-        for (list, level) in [
-            ("CLASSES_FAST", FAST),
-            ("CLASSES_SLOW", SLOW),
-            ("SUPPORT_FAST", FAST),
-            ("SUPPORT_SLOW", SLOW),
-        ] {
-            units
-                .extend(names(&classes, list).map(|n| (directory.join(format!("{n}.cpp")), level)));
-        }
+        let file = |name: &str| directory.join(format!("{name}.cpp"));
+        let mut fast = vec![shim_file];
+        fast.extend(
+            ["CLASSES_FAST", "SUPPORT_FAST"].iter().flat_map(|l| names(&classes, l)).map(file),
+        );
+        let slow =
+            ["CLASSES_SLOW", "SUPPORT_SLOW"].iter().flat_map(|l| names(&classes, l)).map(file);
+        let units = units(directory, fast, slow.collect())?;
         let mut objects = self.compile(&units, directory, &root)?;
         objects.extend(runtime);
         self.link(&objects, shared_object, directory)
@@ -151,7 +158,7 @@ impl Builder<'_> {
                 key.add(if self.source.trace { "trace" } else { "" });
                 add_tools(&mut key, self.versions);
                 self.cache.entry(&format!("{}.o", key.hex()), |object| {
-                    self.compile_one(&file, FAST, object, &include, root)
+                    self.compile_one(&file, RUNTIME, object, &include, root)
                 })
             })
             .collect()
@@ -223,6 +230,44 @@ impl Builder<'_> {
         }
         self.tools.run(Tool::GXX, directory, &args).map(|_| ())
     }
+}
+
+/// Joins files into units for the processors there are.
+fn units(
+    directory: &Path,
+    mut fast: Vec<PathBuf>,
+    slow: Vec<PathBuf>,
+) -> Result<Vec<(PathBuf, &'static str)>, Error> {
+    let size = |file: &PathBuf| file.metadata().map_or(0, |m| m.len());
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    if fast.iter().chain(&slow).map(size).sum::<u64>() < SMALL_BYTES {
+        fast.extend(slow);
+        return Ok(vec![(unit(directory, "all", &fast)?, FAST)]);
+    }
+    let mut list = Vec::new();
+    for (name, mut files, level) in [("fast", fast, FAST), ("slow", slow, SLOW)] {
+        // The largest first, each to the unit that is smallest so far.
+        files.sort_by_key(|file| std::cmp::Reverse(size(file)));
+        let mut groups = vec![(0, Vec::new()); workers.min(files.len())];
+        for file in files {
+            if let Some(group) = groups.iter_mut().min_by_key(|group| group.0) {
+                group.0 += size(&file);
+                group.1.push(file);
+            }
+        }
+        for (index, (_, files)) in groups.iter().enumerate() {
+            list.push((unit(directory, &format!("{name}_{index}"), files)?, level));
+        }
+    }
+    Ok(list)
+}
+
+/// A file that includes others.
+fn unit(directory: &Path, name: &str, files: &[PathBuf]) -> Result<PathBuf, Error> {
+    let path = directory.join(format!("unit_{name}.cpp"));
+    let line = |file: &PathBuf| format!("#include \"{}\"\n", file.display());
+    fs::write(&path, files.iter().map(line).collect::<String>()).map_err(at(&path))?;
+    Ok(path)
 }
 
 fn read(file: &Path) -> Result<String, Error> {
