@@ -1,15 +1,15 @@
 //! Emission: the thin, replaceable layer between RustHDL's code generator and everything else.
 //!
-//!   block ─► generate_verilog ─► split into modules ─► one per distinct body ─► names ─► text, ports
+//!   block ─► generate_verilog ─► split into modules ─► one per distinct body ─► names, text, ports
 //!
-//! RustHDL names every top `top` and every child by its path, so that each instance becomes a module of its
-//! own. Here equal bodies become one module. A module is called after the `block: NAME` comment of its body
-//! (`comment!` in a kernel), else after the instance; equal names of different bodies get a number. Signals
-//! lose their `$`.
+//! RustHDL names every top `top` and every child by its path, so that each instance becomes a
+//! module of its own. Here equal bodies become one module. A module is called after the `block:
+//! NAME` comment of its body (`comment!` in a kernel), else after the instance; equal names of
+//! different bodies get a number. Signals lose their `$`.
 //!
 //! Invariants: the text declares each module once and every instance names one of them
-//! (`equal_bodies_become_one_module`); renaming never joins two names of one module (`refuses_a_collision`).
-//! Not here: any knowledge of the pipeline.
+//! (`equal_bodies_become_one_module`); renaming never joins two names of one module
+//! (`refuses_a_collision`). Not here: any knowledge of the pipeline.
 
 use rust_hdl::prelude::*;
 use std::collections::HashMap;

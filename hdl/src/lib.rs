@@ -3,9 +3,9 @@
 //!   ingress ─► collect ─► parse ─► classify ─► rss ─► admit ─► coalesce ─► fixup ─► operations
 //!      └─► checksum ─► frame FIFO (commit or roll back) ─► strip ─► payload
 //!
-//! One file per stage in [`stages`], building blocks in [`blocks`], wiring in [`pipeline`], and the only use
-//! of RustHDL's code generator in [`emit`]. Invariant: kernels keep to the subset that means the same in
-//! Rust and in Verilog (`kernels_keep_the_rules`).
+//! One file per stage in [`stages`], building blocks in [`blocks`], wiring in [`pipeline`], and the
+//! only use of RustHDL's code generator in [`emit`]. Invariant: kernels keep to the subset that
+//! means the same in Rust and in Verilog (`kernels_keep_the_rules`).
 
 // RustHDL's derives write public methods without documentation.
 #![allow(missing_docs)]

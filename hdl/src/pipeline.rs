@@ -1,18 +1,21 @@
 //! The receive pipeline: wires the stages, and emits it for a set of parameters.
 //!
-//!   s_axis, s_token ─► ingress ─► collect ─head─► head path (parse, classify, rss) ─► FIFO ─► admit ─► session path ─► m_op
-//!                                    │                  └─sum─► FIFO ─┐          outcome ─┘   │ (coalesce, fixup)
-//!                                    └─beats─► beat FIFO ─► checksum ─┴─► frame FIFO ─► strip ◄┘ ─► m_axis
+//!   s_axis ─► ingress ─► collect ─head─► head path ─► FIFO ─► admit ─► session path ─► m_op
+//!   s_token ─┘              │               └sum┐       ┌─outcome┘└strip┐
+//!                           └─beats─► FIFO ─► checksum ─┘               ▼
+//!                                                └─► frame FIFO ─────► strip ─► m_axis
 //!
-//! Beats wait in the beat FIFO until `parse` has said what to add up; whole frames wait in the frame FIFO
-//! until `admit` has said what to strip. FIFOs on every path from output to input: no `ready` of an output
-//! reaches the `ready` of an input within a cycle.
+//! The head path is parse, classify and rss; the session path is coalesce and fixup.
+//! Beats wait in the beat FIFO until `parse` has said what to add up; whole frames wait in the
+//! frame FIFO until `admit` has said what to strip. FIFOs on every path from output to input: no
+//! `ready` of an output reaches the `ready` of an input within a cycle.
 //!
-//! Nothing deadlocks: the head of a frame reaches `parse` before its beats are needed, `checksum` waits for
-//! `parse` and room only, `admit` for `checksum`, operations and payload for their consumers.
+//! Nothing deadlocks: the head of a frame reaches `parse` before its beats are needed, `checksum`
+//! waits for `parse` and room only, `admit` for `checksum`, operations and payload for their
+//! consumers.
 //!
-//! Invariants: one module name per distinct block (`emit.rs`); ports as in `ports_are_documented`; every
-//! frame is delivered or logged as dropped (differential runs). Not here: behaviour.
+//! Invariants: one module name per distinct block (`emit.rs`); ports as in `ports_are_documented`;
+//! every frame is delivered or logged as dropped (differential runs). Not here: behaviour.
 
 use crate::blocks::axis::{AxisRxSink, AxisSource, BeatSource};
 use crate::blocks::beat_fifo::BeatFifo;
@@ -311,9 +314,10 @@ mod tests {
         assert_eq!(
             names.join(" "),
             format!(
-                "sys_clk:1 sys_rst:1 s_axis_tdata:512 s_axis_tkeep:64 s_axis_tlast:1 s_axis_tuser:1 \
-                 s_axis_tvalid:1 s_axis_tready:1 s_token_queue:5 s_token_kind:2 s_token_valid:1 \
-                 s_token_ready:1 reg_addr:16 reg_wdata:32 reg_write:1 reg_rdata:32 {operation} \
+                "sys_clk:1 sys_rst:1 s_axis_tdata:512 s_axis_tkeep:64 s_axis_tlast:1 \
+                 s_axis_tuser:1 s_axis_tvalid:1 s_axis_tready:1 s_token_queue:5 s_token_kind:2 \
+                 s_token_valid:1 s_token_ready:1 reg_addr:16 reg_wdata:32 reg_write:1 \
+                 reg_rdata:32 {operation} \
                  m_op_header:1024 m_op_valid:1 m_op_ready:1 m_axis_tdata:512 m_axis_tkeep:64 \
                  m_axis_tlast:1 m_axis_tvalid:1 m_axis_tready:1 admit:1 drop_in_valid:1 \
                  drop_in_frame:32 drop_in_reason:3 drop_valid:1 drop_frame:32 drop_reason:3"

@@ -1,8 +1,8 @@
 //! Stream ports: AXI4-Stream at the edges, counted beats inside.
 //!
-//! Inside, a beat carries the number of its valid bytes (all valid but in the last beat; bytes beyond are
-//! zero). Invariant: both ends of a pair have the same fields (the `join` of RustHDL checks it). Not here:
-//! behaviour.
+//! Inside, a beat carries the number of its valid bytes (all valid but in the last beat; bytes
+//! beyond are zero). Invariant: both ends of a pair have the same fields (the `join` of RustHDL
+//! checks it). Not here: behaviour.
 
 // Field names are those of AXI4-Stream, or say what they are.
 #![allow(missing_docs)]

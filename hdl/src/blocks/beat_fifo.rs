@@ -2,7 +2,8 @@
 //!
 //!   s ──►[ 2^A beats ]──► m      2 cycles when empty, 1 beat per cycle
 //!
-//! Invariant: as [`Fifo`]; both halves always agree, since they see the same handshakes. Not here: frames.
+//! Invariant: as [`Fifo`]; both halves always agree, since they see the same handshakes. Not here:
+//! frames.
 
 use super::axis::{BeatInfo, BeatSink, BeatSource};
 use super::fifo::Fifo;

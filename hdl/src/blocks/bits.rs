@@ -1,14 +1,14 @@
 //! Width changes and concatenation, which the kernel language lacks.
 //!
-//! Invariant: `Pack` and `ZExt` mean the same in Rust and in Verilog (`pack_orders_lanes`). Not here:
-//! arithmetic.
+//! Invariant: `Pack` and `ZExt` mean the same in Rust and in Verilog (`pack_orders_lanes`). Not
+//! here: arithmetic.
 
 use rust_hdl::prelude::*;
 
 /// `x.to_bits()` on a `Bits<N>`: zero-extends or truncates to the width of the assignment target.
 ///
-/// `#[hdl_gen]` drops any method called `to_bits`, so the Verilog is a plain assignment. Use it only on
-/// a signal or a slice, and only as the whole right-hand side of an assignment.
+/// `#[hdl_gen]` drops any method called `to_bits`, so the Verilog is a plain assignment. Use it
+/// only on a signal or a slice, and only as the whole right-hand side of an assignment.
 pub trait ZExt {
     /// The value at the width of the target.
     fn to_bits<const M: usize>(self) -> Bits<M>;

@@ -3,12 +3,12 @@
 //!   s ──┬──► m  (frames only, same cycle)
 //!       └──[ header register, 1024 bits ]──► head      1 cycle after the beat that completes it
 //!
-//! The header goes out as soon as 128 bytes or the last beat are in it; later beats of the frame pass by
-//! meanwhile. Bytes beyond the frame are zero. A token goes to `head` only. A frame of n beats takes
-//! max(n, header beats + 1) cycles.
+//! The header goes out as soon as 128 bytes or the last beat are in it; later beats of the frame
+//! pass by meanwhile. Bytes beyond the frame are zero. A token goes to `head` only. A frame of n
+//! beats takes max(n, header beats + 1) cycles.
 //!
-//! Invariants: one head per frame and token, in order (`collect_gathers_the_first_bytes`); every frame beat
-//! passes once (same test). Not here: parsing.
+//! Invariants: one head per frame and token, in order (`collect_gathers_the_first_bytes`); every
+//! frame beat passes once (same test). Not here: parsing.
 
 use super::axis::{BeatSink, BeatSource};
 use super::bits::{Join, ZExt};
@@ -93,7 +93,8 @@ impl<const W: usize> Logic for Collect<W> {
 
         self.first.next = self.index.q.val() == self.zero5.val();
         self.gathers.next = self.index.q.val() != self.slots.val();
-        // A first beat waits until the register is free; the others never meet a full one that they need.
+        // A first beat waits until the register is free; the others never meet a full one that they
+        // need.
         self.s.ready.next = (!self.h_valid.q.val() | (self.index.q.val() != self.zero5.val()))
             & (self.s.info.val().is_token | self.m.ready.val());
         self.m.valid.next = self.s.valid.val()

@@ -1,12 +1,12 @@
 //! FIFO of whole frames: a frame can be read once its last beat was written, or vanishes with it.
 //!
-//!   s ──►[ block RAM, 32 KiB ]──► m      3 cycles from the last beat to the first one out, 1 beat per cycle
+//!   s ──►[ block RAM, 32 KiB ]──► m      3 cycles from last beat to first out, 1 beat per cycle
 //!
-//! Beats are written behind a working pointer. The last beat commits them, or, marked as dropped, rolls the
-//! pointer back. 32 KiB hold three frames of the longest kind (9,216 bytes).
+//! Beats are written behind a working pointer. The last beat commits them, or, marked as dropped,
+//! rolls the pointer back. 32 KiB hold three frames of the longest kind (9,216 bytes).
 //!
-//! Invariants: a dropped frame leaves no beat (`frame_fifo_rolls_back`); order kept, nothing lost under any
-//! stalls (same test); `s_ready` comes from a register. Not here: the judgement.
+//! Invariants: a dropped frame leaves no beat (`frame_fifo_rolls_back`); order kept, nothing lost
+//! under any stalls (same test); `s_ready` comes from a register. Not here: the judgement.
 
 use super::axis::{BeatInfo, BeatSink, BeatSource};
 use super::ram::Ram;
@@ -26,8 +26,8 @@ pub struct StoredInfo {
     pub last: Bit,
 }
 
-/// The block. Pointers run through more than two rounds of the largest RAM, so that their difference is
-/// the number of beats in it.
+/// The block. Pointers run through more than two rounds of the largest RAM, so that their
+/// difference is the number of beats in it.
 #[derive(LogicBlock)]
 pub struct FrameFifo<const W: usize> {
     /// Clock and reset.

@@ -2,8 +2,8 @@
 //!
 //!   s ──►[ 2^A records ]──► m      2 cycles when empty, 1 record per cycle
 //!
-//! Invariant: as [`Fifo`]; both halves always agree, since they see the same handshakes. Not here: anything
-//! about frames.
+//! Invariant: as [`Fifo`]; both halves always agree, since they see the same handshakes. Not here:
+//! anything about frames.
 
 use super::fifo::Fifo;
 use super::meta::{FrameMeta, MetaSink, MetaSource};

@@ -1,10 +1,11 @@
 //! Simple dual-port RAM: one write port, one read port, one clock.
 //!
-//!   waddr, wdata, wen ──►[ mem ]──► rdata      RAM: 1 cycle after raddr with ren; LutRam: same cycle
+//!   waddr, wdata, wen ──►[ words ]──► rdata      Ram: 1 cycle after raddr, ren; LutRam: same cycle
 //!
-//! Reading the address that is being written in the same cycle gives an undefined word in `Ram` (as in a
-//! block RAM without collision logic): forward it yourself. In `LutRam` it gives the old word.
-//! Invariants: `rdata` holds while `ren` is low (`ram_holds_without_read_enable`); words are not reset.
+//! Reading the address that is being written in the same cycle gives an undefined word in `Ram` (as
+//! in a block RAM without collision logic): forward it yourself. In `LutRam` it gives the old word.
+//! Invariants: `rdata` holds while `ren` is low (`ram_holds_without_read_enable`); words are not
+//! reset.
 
 use super::reg::{ClkRst, UNUSED_RESET};
 use rust_hdl::prelude::*;
@@ -68,7 +69,9 @@ fn unused(name: &str, used_msb: usize, width: usize) -> String {
         return String::new();
     }
     format!(
-        "/* verilator lint_off UNUSEDSIGNAL */\nwire _unused_{name} = |{name}[{}:{}];\n/* verilator lint_on UNUSEDSIGNAL */\n",
+        "/* verilator lint_off UNUSEDSIGNAL */\n\
+         wire _unused_{name} = |{name}[{}:{}];\n\
+         /* verilator lint_on UNUSEDSIGNAL */\n",
         width - 1,
         used_msb + 1
     )
@@ -94,7 +97,19 @@ impl<T: Synth, const A: usize> Logic for Ram<T, A> {
         let (mem, msb) = declare(T::BITS, self._words);
         // The `x` tells yosys that no collision logic is wanted.
         Verilog::Custom(format!(
-            "// block: ram_{words}x{bits}\n{mem}always @(posedge cr$clk) begin\n    if (wen) words[waddr[{msb}:0]] <= wdata;\nend\nalways @(posedge cr$clk) begin\n    if (ren) begin\n        rdata <= words[raddr[{msb}:0]];\n        if (wen && waddr[{msb}:0] == raddr[{msb}:0]) rdata <= {{{bits}{{1'bx}}}};\n    end\nend\n{r}{w}{UNUSED_RESET}",
+            "// block: ram_{words}x{bits}\n\
+             {mem}\
+             always @(posedge cr$clk) begin\n    \
+                 if (wen) words[waddr[{msb}:0]] <= wdata;\n\
+             end\n\
+             always @(posedge cr$clk) begin\n    \
+                 if (ren) begin\n        \
+                     rdata <= words[raddr[{msb}:0]];\n        \
+                     if (wen && waddr[{msb}:0] == raddr[{msb}:0])\n            \
+                         rdata <= {{{bits}{{1'bx}}}};\n    \
+                 end\n\
+             end\n\
+             {r}{w}{UNUSED_RESET}",
             words = self._words,
             bits = T::BITS,
             r = unused("raddr", msb, A),
@@ -137,7 +152,11 @@ impl<T: Synth, const A: usize> Logic for LutRam<T, A> {
     fn hdl(&self) -> Verilog {
         let (mem, _) = declare(T::BITS, 1 << A);
         Verilog::Custom(format!(
-            "// block: lut_ram_{words}x{bits}\n{mem}always @(posedge cr$clk) if (wen) words[waddr] <= wdata;\nalways @(*) rdata = words[raddr];\n{UNUSED_RESET}",
+            "// block: lut_ram_{words}x{bits}\n\
+             {mem}\
+             always @(posedge cr$clk) if (wen) words[waddr] <= wdata;\n\
+             always @(*) rdata = words[raddr];\n\
+             {UNUSED_RESET}",
             words = 1 << A,
             bits = T::BITS,
         ))

@@ -2,9 +2,10 @@
 //!
 //!   d ──►[ RegR / RegE / RegInit ]──► q        1 cycle
 //!
-//! Control state resets (`RegR`, `RegInit`), data does not (`RegE`): a wide reset net costs routing and
-//! buys nothing. Invariant: emitted `initial` values equal the reset values, so that simulation and
-//! hardware start alike (`registers_follow_their_model`). Not here: asynchronous resets, clock gating.
+//! Control state resets (`RegR`, `RegInit`), data does not (`RegE`): a wide reset net costs routing
+//! and buys nothing. Invariant: emitted `initial` values equal the reset values, so that simulation
+//! and hardware start alike (`registers_follow_their_model`). Not here: asynchronous resets, clock
+//! gating.
 
 use rust_hdl::prelude::*;
 
@@ -40,7 +41,12 @@ fn timing(inputs: &[&str]) -> Vec<TimingInfo> {
 
 fn reset_body(name: &str, value: &VerilogLiteral) -> Verilog {
     Verilog::Custom(format!(
-        "// block: {name}\ninitial q = {value:x};\nalways @(posedge cr$clk) begin\n    if (cr$rst) q <= {value:x};\n    else q <= d;\nend\n",
+        "// block: {name}\n\
+         initial q = {value:x};\n\
+         always @(posedge cr$clk) begin\n    \
+             if (cr$rst) q <= {value:x};\n    \
+             else q <= d;\n\
+         end\n",
     ))
 }
 
@@ -121,7 +127,10 @@ impl<T: Synth> Logic for RegE<T> {
     }
     fn hdl(&self) -> Verilog {
         Verilog::Custom(format!(
-            "// block: reg_e_{}\ninitial q = {:x};\nalways @(posedge cr$clk) if (en) q <= d;\n{UNUSED_RESET}",
+            "// block: reg_e_{}\n\
+             initial q = {:x};\n\
+             always @(posedge cr$clk) if (en) q <= d;\n\
+             {UNUSED_RESET}",
             T::BITS,
             T::default().verilog()
         ))
@@ -132,4 +141,6 @@ impl<T: Synth> Logic for RegE<T> {
 }
 
 /// Takes note of the reset in blocks that have none.
-pub(crate) const UNUSED_RESET: &str = "/* verilator lint_off UNUSEDSIGNAL */\nwire _unused = cr$rst;\n/* verilator lint_on UNUSEDSIGNAL */\n";
+pub(crate) const UNUSED_RESET: &str = "/* verilator lint_off UNUSEDSIGNAL */\n\
+     wire _unused = cr$rst;\n\
+     /* verilator lint_on UNUSEDSIGNAL */\n";

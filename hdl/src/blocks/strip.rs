@@ -3,14 +3,16 @@
 //!   s ──►[ rotate, hold ]──►[ merge with the next beat ]──► m      2 cycles, 1 beat per cycle
 //!   control ──┘
 //!
-//! A beat is rotated once, so that its payload bytes lie where the output wants them; the upper lanes of an
-//! output beat come from the next input beat. The last beat of a frame leaves together with the arrival of
-//! the next frame's first, so frames follow each other without a gap. Headers are 14 + 4k bytes long
-//! (Ethernet, tags of 4, IP and TCP in words of 4), hence the rotation has a grain of 4 bytes.
+//! A beat is rotated once, so that its payload bytes lie where the output wants them; the upper
+//! lanes of an output beat come from the next input beat. The last beat of a frame leaves together
+//! with the arrival of the next frame's first, so frames follow each other without a gap. Headers
+//! are 14 + 4k bytes long (Ethernet, tags of 4, IP and TCP in words of 4), hence the rotation has a
+//! grain of 4 bytes.
 //!
-//! Invariants: exactly `payload_bytes` bytes leave, from byte `header_bytes` on; none with `discard`
-//! (`strip_cuts_any_header_and_tail`); one beat per cycle (`strip_sustains_one_beat_per_cycle`); no path
-//! from `m_tready` to the RAM beyond the read enable. Not here: the decision.
+//! Invariants: exactly `payload_bytes` bytes leave, from byte `header_bytes` on; none with
+//! `discard` (`strip_cuts_any_header_and_tail`); one beat per cycle
+//! (`strip_sustains_one_beat_per_cycle`); no path from `m_tready` to the RAM beyond the read
+//! enable. Not here: the decision.
 
 use super::axis::{AxisSource, BeatSink};
 use super::bits::Join;

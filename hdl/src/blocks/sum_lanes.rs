@@ -1,10 +1,10 @@
 //! One's-complement sum of a stream of masked beats.
 //!
-//!   data, tag ──►[ 32 lanes to 8 ]──►[ to 1, accumulate ]──►[ fold, compare ]──► done      2 cycles
+//!   data, tag ──►[ 32 lanes to 8 ]──►[ to 1, accumulate ]──►[ fold ]──► done      2 cycles
 //!
-//! Follows RFC 1071. Words are added with the first byte lowest: that swaps the bytes of the sum, and
-//! 0xffff is its own swap. 9,216 bytes of 0xff add up to less than 2^29, so the carries need no folding
-//! before the end. Narrower buses leave lanes at zero.
+//! Follows RFC 1071. Words are added with the first byte lowest: that swaps the bytes of the sum,
+//! and 0xffff is its own swap. 9,216 bytes of 0xff add up to less than 2^29, so the carries need no
+//! folding before the end. Narrower buses leave lanes at zero.
 //!
 //! Invariant: see `checksum`. Not here: masks and bounds.
 

@@ -1,15 +1,16 @@
 //! Adds up TCP or UDP over the beats that pass by, and reports each frame at its last beat.
 //!
-//!   s ──┬──────────────────────────────────────────────► m        same cycle
-//!   sum ┴─►[ bounds ]─►[ mask ]─►[ 32 lanes to 8 ]─►[ to 1, accumulate ]─►[ fold ]─► outcome    5 cycles
+//!   s ──┬───────────────────────────────────────► m                         same cycle
+//!   sum ┴─►[ bounds ]─►[ mask ]─►[ lanes ]─►[ total ]─►[ fold ]─► outcome   5 cycles
 //!
-//! Follows RFC 1071: one's-complement sum of 16-bit words, carries folded back fully. Words are added as
-//! they lie on the bus, lowest byte first, which swaps the bytes of the sum and leaves 0xffff as it is. A
-//! beat moves only with the control record of its frame, room behind it, and room for the outcome, so the
-//! adders (`blocks/sum_lanes.rs`) never stall.
+//! Follows RFC 1071: one's-complement sum of 16-bit words, carries folded back fully. Words are
+//! added as they lie on the bus, lowest byte first, which swaps the bytes of the sum and leaves
+//! 0xffff as it is. A beat moves only with the control record of its frame, room behind it, and
+//! room for the outcome, so the adders (`blocks/sum_lanes.rs`) never stall.
 //!
-//! Invariants: `sum_good` as defined at [`Outcome`] for any bounds (`checksum_matches_a_byte_model`); one
-//! outcome per frame, in order (same test). Not here: whether the sum was wanted.
+//! Invariants: `sum_good` as defined at [`Outcome`] for any bounds
+//! (`checksum_matches_a_byte_model`); one outcome per frame, in order (same test). Not here:
+//! whether the sum was wanted.
 
 use crate::blocks::axis::{BeatSink, BeatSource};
 use crate::blocks::bits::ZExt;

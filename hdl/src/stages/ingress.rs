@@ -3,22 +3,23 @@
 //!   s_axis ──►[ count keep ]──►[ mask, judge ]──►[ beat FIFO ]──► m      4 cycles when idle
 //!   token  ──────────────────────────┘
 //!
-//! Follows AXI4-Stream (tkeep contiguous, all ones but in the last beat) and IEEE 802.3 (runt: below one
-//! header of 14 bytes). A frame longer than `max_frame` ends in the beat that crosses the limit; the rest is
-//! swallowed. LOSSLESS = 1: `tready` follows the room. LOSSLESS = 0: `tready` stays high; a frame whose
-//! first beat finds no room is dropped whole and logged, one that runs out of room later ends in a beat that
-//! was kept free for that, marked as overflow. A token enters between two frames only, before a first beat
-//! offered in the same cycle: `tready` is low meanwhile, so with LOSSLESS = 0 offer it in an idle cycle.
+//! Follows AXI4-Stream (tkeep contiguous, all ones but in the last beat) and IEEE 802.3 (runt:
+//! below one header of 14 bytes). A frame longer than `max_frame` ends in the beat that crosses the
+//! limit; the rest is swallowed. LOSSLESS = 1: `tready` follows the room. LOSSLESS = 0: `tready`
+//! stays high; a frame whose first beat finds no room is dropped whole and logged, one that runs
+//! out of room later ends in a beat that was kept free for that, marked as overflow. A token enters
+//! between two frames only, before a first beat offered in the same cycle: `tready` is low
+//! meanwhile, so with LOSSLESS = 0 offer it in an idle cycle.
 //!
-//! Invariants: every received frame takes one number, from 0 (`ingress_marks_bad_frames`); bytes beyond the
-//! end are zero (same test); a frame leaves whole or with a marked last beat
-//! (same test, and `ingress_lossy_never_stalls`); tokens stay between frames
+//! Invariants: every received frame takes one number, from 0 (`ingress_marks_bad_frames`); bytes
+//! beyond the end are zero (same test); a frame leaves whole or with a marked last beat (same test,
+//! and `ingress_lossy_never_stalls`); tokens stay between frames
 //! (`ingress_keeps_tokens_between_frames`). Not here: any look into the frame.
 
 use crate::blocks::axis::{AxisRxSink, BeatInfo, BeatSource};
 use crate::blocks::beat_fifo::BeatFifo;
 use crate::blocks::bits::ZExt;
-use crate::blocks::keep::KeepCount;
+use crate::blocks::keep::{KeepCount, TailMask};
 use crate::blocks::reg::{ClkRst, RegE, RegR};
 use groove_spec::{DropReason, MAX_FRAME_BYTES, MIN_FRAME_BYTES};
 use rust_hdl::prelude::*;
@@ -95,15 +96,17 @@ pub struct Ingress<const W: usize, const K: usize> {
     /// Frames dropped whole at their first beat.
     pub drop_in: DropLog,
     count: KeepCount<K>,
+    mask: TailMask<W>,
     fifo: BeatFifo<W, 6>,
     // first half: the beat as it came, and its length
     in_frame: RegR<Bit>,
     a_valid: RegR<Bit>,
     a_data: RegE<Bits<W>>,
-    a_user: RegE<Bit>,
     a_info: RegE<BeatInfo>,
     info: Signal<Local, BeatInfo>,
     a_free: Signal<Local, Bit>,
+    token_ok: Signal<Local, Bit>,
+    beat_ok: Signal<Local, Bit>,
     take: Signal<Local, Bit>,
     take_token: Signal<Local, Bit>,
     // second half: judgement
@@ -111,13 +114,11 @@ pub struct Ingress<const W: usize, const K: usize> {
     total: RegR<Bits<14>>,
     number: RegR<Bits<32>>,
     overflows: RegR<Bits<32>>,
-    limit: RegE<Bits<14>>,
+    limit: RegR<Bits<14>>,
     log_valid: RegR<Bit>,
     log_frame: RegE<Bits<32>>,
     sum: Signal<Local, Bits<14>>,
     bytes14: Signal<Local, Bits<14>>,
-    gap: Signal<Local, Bits<7>>,
-    gap_bits: Signal<Local, Bits<16>>,
     over: Signal<Local, Bit>,
     runt: Signal<Local, Bit>,
     ends: Signal<Local, Bit>,
@@ -130,8 +131,6 @@ pub struct Ingress<const W: usize, const K: usize> {
     zero14: Constant<Bits<14>>,
     bytes_max: Constant<Bits<14>>,
     bytes_min: Constant<Bits<14>>,
-    beat_bytes: Constant<Bits<7>>,
-    ones: Constant<Bits<W>>,
     because_runt: Constant<Bits<3>>,
     because_oversize: Constant<Bits<3>>,
     because_fcs: Constant<Bits<3>>,
@@ -157,14 +156,16 @@ impl<const W: usize, const K: usize> Ingress<W, K> {
             drop_overflow: Default::default(),
             drop_in: Default::default(),
             count: Default::default(),
+            mask: Default::default(),
             fifo: Default::default(),
             in_frame: Default::default(),
             a_valid: Default::default(),
             a_data: Default::default(),
-            a_user: Default::default(),
             a_info: Default::default(),
             info: Default::default(),
             a_free: Default::default(),
+            token_ok: Default::default(),
+            beat_ok: Default::default(),
             take: Default::default(),
             take_token: Default::default(),
             state: Default::default(),
@@ -176,8 +177,6 @@ impl<const W: usize, const K: usize> Ingress<W, K> {
             log_frame: Default::default(),
             sum: Default::default(),
             bytes14: Default::default(),
-            gap: Default::default(),
-            gap_bits: Default::default(),
             over: Default::default(),
             runt: Default::default(),
             ends: Default::default(),
@@ -190,8 +189,6 @@ impl<const W: usize, const K: usize> Ingress<W, K> {
             zero14: Constant::new(0usize.to_bits()),
             bytes_max: Constant::new(MAX_FRAME_BYTES.to_bits()),
             bytes_min: Constant::new(MIN_FRAME_BYTES.to_bits()),
-            beat_bytes: Constant::new(K.to_bits()),
-            ones: Constant::new(!Bits::<W>::default()),
             because_runt: reason(DropReason::Runt),
             because_oversize: reason(DropReason::Oversize),
             because_fcs: reason(DropReason::BadFcs),
@@ -207,7 +204,6 @@ impl<const W: usize, const K: usize> Logic for Ingress<W, K> {
         ClkRst::link(&mut self.cr, &mut self.in_frame.cr);
         ClkRst::link(&mut self.cr, &mut self.a_valid.cr);
         ClkRst::link(&mut self.cr, &mut self.a_data.cr);
-        ClkRst::link(&mut self.cr, &mut self.a_user.cr);
         ClkRst::link(&mut self.cr, &mut self.a_info.cr);
         ClkRst::link(&mut self.cr, &mut self.state.cr);
         ClkRst::link(&mut self.cr, &mut self.total.cr);
@@ -221,45 +217,36 @@ impl<const W: usize, const K: usize> Logic for Ingress<W, K> {
         // First half: one beat or one token.
         self.count.keep.next = self.s.tkeep.val();
         self.a_free.next = !self.lossless.val() | !self.a_valid.q.val() | self.fifo.s.ready.val();
-        self.take_token.next = self.token.valid.val()
-            & self.open.val()
-            & !self.in_frame.q.val()
-            & !self.fifo.almost.val();
-        self.take.next = self.s.tvalid.val()
-            & self.open.val()
-            & self.a_free.val()
-            & (self.in_frame.q.val() | !self.token.valid.val());
-        self.token.ready.next = self.open.val() & !self.in_frame.q.val() & !self.fifo.almost.val();
-        self.s.tready.next =
+        self.token_ok.next = self.open.val() & !self.in_frame.q.val() & !self.fifo.almost.val();
+        self.beat_ok.next =
             self.open.val() & self.a_free.val() & (self.in_frame.q.val() | !self.token.valid.val());
+        self.take_token.next = self.token.valid.val() & self.token_ok.val();
+        self.take.next = self.s.tvalid.val() & self.beat_ok.val();
+        self.token.ready.next = self.token_ok.val();
+        self.s.tready.next = self.beat_ok.val();
         self.info.next = self.a_info.q.val();
         self.info.next.bytes = self.count.bytes.val();
         self.info.next.last = self.s.tlast.val() | self.take_token.val();
         self.info.next.is_token = self.take_token.val();
         self.info.next.token_kind = self.token.kind.val();
         self.info.next.queue = self.token.queue.val();
+        self.info.next.drop = self.s.tuser.val();
         self.a_data.en.next = self.take.val();
         self.a_data.d.next = self.s.tdata.val();
-        self.a_user.en.next = self.take.val();
-        self.a_user.d.next = self.s.tuser.val();
         self.a_info.en.next = self.take.val() | self.take_token.val();
         self.a_info.d.next = self.info.val();
-        self.in_frame.d.next = self.in_frame.q.val();
-        if self.take.val() {
-            self.in_frame.d.next = !self.s.tlast.val();
-        }
+        self.in_frame.d.next =
+            (self.in_frame.q.val() & !self.take.val()) | (self.take.val() & !self.s.tlast.val());
 
         // Second half: judge the beat and write it.
-        self.limit.en.next = true;
         self.limit.d.next = self.max_frame.val();
         if self.max_frame.val() > self.bytes_max.val() {
             self.limit.d.next = self.bytes_max.val();
         }
         self.bytes14.next = self.a_info.q.val().bytes.to_bits();
         self.sum.next = self.total.q.val() + self.bytes14.val();
-        self.over.next =
-            (self.sum.val() > self.limit.q.val()) & (self.sum.val() >= self.bytes_min.val());
         self.runt.next = self.sum.val() < self.bytes_min.val();
+        self.over.next = !self.runt.val() & (self.sum.val() > self.limit.q.val());
         self.ends.next = self.a_info.q.val().last | self.over.val();
         self.refuse.next = !self.lossless.val()
             & (self.state.q.val() == IngressState::Idle)
@@ -274,7 +261,7 @@ impl<const W: usize, const K: usize> Logic for Ingress<W, K> {
         self.entry.next.last = self.ends.val() | self.cut.val();
         self.entry.next.frame = self.number.q.val();
         self.entry.next.drop =
-            self.runt.val() | self.over.val() | self.cut.val() | self.a_user.q.val();
+            self.runt.val() | self.over.val() | self.cut.val() | self.a_info.q.val().drop;
         self.entry.next.reason = self.because_fcs.val();
         if self.cut.val() {
             self.entry.next.reason = self.because_overflow.val();
@@ -283,14 +270,12 @@ impl<const W: usize, const K: usize> Logic for Ingress<W, K> {
         } else if self.over.val() {
             self.entry.next.reason = self.because_oversize.val();
         }
-        self.gap.next = self.beat_bytes.val() - self.a_info.q.val().bytes;
-        self.gap_bits.next = bit_cast::<16, 7>(self.gap.val()) << 3;
-        self.fifo.s.data.next = self.a_data.q.val();
-        if self.a_info.q.val().bytes != self.beat_bytes.val() {
-            self.fifo.s.data.next = self.a_data.q.val() & (self.ones.val() >> self.gap_bits.val());
-        }
+        self.mask.data.next = self.a_data.q.val();
+        self.mask.bytes.next = self.a_info.q.val().bytes;
+        self.fifo.s.data.next = self.mask.masked.val();
         self.fifo.s.info.next = self.entry.val();
-        // As `refuse`, but for a full FIFO, which takes nothing anyhow: `valid` must not follow `ready`.
+        // As `refuse`, but for a full FIFO, which takes nothing anyhow: `valid` must not follow
+        // `ready`.
         self.fifo.s.valid.next = self.a_valid.q.val()
             & (self.state.q.val() != IngressState::Swallow)
             & (self.lossless.val()
