@@ -90,6 +90,7 @@ pub struct FrameKey {
     word_off: Signal<Local, Bits<8>>,
     options_off: Signal<Local, Bits<8>>,
     plain_l4: Signal<Local, Bits<8>>,
+    plain: Signal<Local, Bit>,
     masked: Vec<Signal<Local, Bits<32>>>,
     fold: Signal<Local, Bits<32>>,
     flags: Signal<Local, Bits<8>>,
@@ -153,6 +154,7 @@ impl Default for FrameKey {
             word_off: Default::default(),
             options_off: Default::default(),
             plain_l4: Default::default(),
+            plain: Default::default(),
             masked: vec![Default::default(); WORDS],
             fold: Default::default(),
             flags: Default::default(),
@@ -254,8 +256,10 @@ impl Logic for FrameKey {
         self.out.next.word = self.word.val();
         self.out.next.digest =
             self.fold.val().get_bits::<16>(0) ^ self.fold.val().get_bits::<16>(16);
-        self.out.next.search =
-            self.meta.val().candidate | (self.strict_order.val() & self.tcp.val());
+        // With IPv4 options the ports lie elsewhere: such a frame meets no session.
+        self.plain.next = !self.ipv4.val() | (self.l4_off.val() == self.plain_l4.val());
+        self.out.next.search = self.meta.val().candidate
+            | (self.strict_order.val() & self.tcp.val() & self.plain.val());
         self.out.next.ends = (self.flags.val() & self.ending.val()).any();
         self.out.next.hold = self.meta.val().candidate
             & !self.empty.val()
@@ -295,9 +299,8 @@ impl Logic for FrameKey {
             & (self.meta.val().l3_verdict != self.bad.val());
         // On its way through GRO, TCP or UDP is verified unless it is soft-flushed.
         self.reaches.next = (self.vlan_gro.val() | (self.l3_off.val() == self.untagged.val()))
-            & (!self.ipv4.val()
-                | ((self.meta.val().l3_verdict == self.good.val())
-                    & (self.l4_off.val() == self.plain_l4.val())));
+            & self.plain.val()
+            & (!self.ipv4.val() | (self.meta.val().l3_verdict == self.good.val()));
         self.out.next.verified = self.given.val()
             | (self.reaches.val()
                 & !self.meta.val().soft_flush
