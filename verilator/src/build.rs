@@ -2,8 +2,8 @@
 //!
 //!   text ──► verilator ──► C++ ──► few units ──► g++ -c (all processors) ──► g++ -shared ──► cache
 //!
-//! Reading Verilator's headers takes a second per g++ call, so that its many files are joined into as few
-//! units as keep the processors busy.
+//! Reading Verilator's headers takes a second per g++ call, so that its many files are joined into
+//! as few units as keep the processors busy.
 //!
 //! Invariants: the key covers all that the result depends on (`key_covers_text_and_options`).
 //! Not here: `--threads`; it is slower by a factor of ten on few shared processors.

@@ -2,11 +2,9 @@
 //!
 //!   push ──► source ──► [ hardware ] ──► monitors ──► assembler ──► pull
 //!
-//! Invariants: a run is repeated cycle by cycle by its seed, however the caller mixes push and pull
-//! (`same_seed_repeats_the_run`); queues inside are bounded, so memory stays flat if events are
-//! pulled; every frame is accounted for at the end, or the run fails
-//! (`lost_frame_is_an_error_not_a_hang`).
-//! Not here: any look into a frame.
+//! Invariants: one seed repeats a run cycle by cycle, however push and pull are mixed
+//! (`same_seed_repeats_the_run`); memory is bounded if events are pulled; every frame is accounted
+//! for, or the run fails (`lost_frame_is_an_error_not_a_hang`). Not here: any look into a frame.
 
 use groove_spec::stages::coalesce::OPERATION;
 use groove_spec::{MAX_HEADER_BYTES, TokenKind};

@@ -4,7 +4,7 @@
 //!                                       └─► odd frames, tokens
 //!
 //! Invariants: equal seeds give equal items (`a_seed_gives_the_same_items`); every EndReason,
-//! AloneReason and DropReason that needs no back-pressure comes up (`every_reason_comes_up`).
+//! AloneReason and DropReason comes up, as full runs assert (`model_and_hardware_agree_at_w512`).
 //! Not here: what should happen to a frame.
 
 pub mod collide;

@@ -247,7 +247,10 @@ fn bypass_overtakes_unless_order_is_strict() {
     // Ports lie elsewhere behind options: not the same bytes, so no session is met.
     assert_eq!(order(true, &options(1)), [(vec![1], none), (vec![0], all)]);
     // Nor are they when the payload repeats the session's bytes there: all else is equal here.
-    assert_eq!(order(true, &with(tcp4(0, 100), |f| f[IP] = 0x46)), [(vec![1], none), (vec![0], all)]);
+    assert_eq!(
+        order(true, &with(tcp4(0, 100), |f| f[IP] = 0x46)),
+        [(vec![1], none), (vec![0], all)]
+    );
     let fragment = with(tcp4(1, 100), |f| f[IP + 6] = 0x20);
     assert_eq!(order(true, &fragment), [(vec![1], none), (vec![0], all)]);
 }
