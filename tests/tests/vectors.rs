@@ -6,6 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
+use groove::engine::registers;
 use groove_model::{Config, Event};
 use groove_spec::STAGES;
 use groove_tests::differential::{Segment, hardware, model};
@@ -26,7 +27,7 @@ fn all() -> Vec<Vector> {
 }
 
 /// Vectors that must be there: none is lost by a slip of the format.
-const VECTORS_MIN: usize = 150;
+const VECTORS_MIN: usize = 250;
 
 fn model_events(vector: &Vector) -> Vec<Event> {
     model(&vector.config, &vector.items, &vector.refused()).0
@@ -54,10 +55,12 @@ fn hardware_meets_every_vector(width: usize) {
                 queues: vector.config.queues,
                 frames: vector.frames().len(),
                 stall_percent,
+                output_stall_percent: None,
                 refuse_percent: if vector.refuse { 100 } else { 0 },
             };
             let engine = format!("hardware W={width}, pauses {stall_percent} %");
-            match hardware(&mut pipeline, &segment, &vector.config, &vector.items) {
+            let registers = registers::image(&vector.config);
+            match hardware(&mut pipeline, &segment, registers, &vector.items) {
                 Ok(events) => found.extend(vector.findings(&engine, &events)),
                 Err(error) => found.push(format!(
                     "{}:{}: {}: {engine}: {error}",
