@@ -1,25 +1,71 @@
 //! Faults that other receive offloads shipped, each as the sequence of frames that shows it.
 //!
 //! The numbers are those of the project's list of published bugs. A..D are consecutive segments of
-//! one flow. Each test is named after what it protects; the frames are built here.
+//! one flow. Each test is named after what it protects; the frames are built here. Every sequence goes
+//! through the model and through the emitted hardware under Verilator, with pauses: what a test says
+//! about one holds for both (`hardware_agrees`).
 
+use groove::engine::registers;
 use groove_model::{Config, Event, Frame, Model, Options};
 use groove_spec::stages::coalesce::{GSO_ACCECN, GSO_TCPV4, GSO_TCPV6};
 use groove_spec::{
     AloneReason, CsumState, Delivery, DropReason, EndReason, HashType, PacketType, Profile, Tag,
     TokenKind, Verdict,
 };
+use groove_tests::differential::{Segment, check};
 use groove_tests::frames::{
     CWR, FIN, PSH, RST, STATION, SYN, URG, encode, ip4, ip6, tcp, udp, v4, v6,
 };
+use groove_tests::generate::Item;
 use groove_tests::generate::packet::{Packet, Sum, Transport, fold, ones_sum};
+use groove_verilator::{BuildOptions, Pipeline};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 fn config() -> Config {
     Config { station: STATION, ..Config::default() }
 }
 
+/// The hardware has all its queues; a case with fewer sends nothing to the others.
+const QUEUES: u8 = 32;
+
+/// One pipeline for all tests: they wait for each other, and start it anew.
+fn hardware() -> &'static Mutex<Pipeline> {
+    static HARDWARE: OnceLock<Mutex<Pipeline>> = OnceLock::new();
+    HARDWARE.get_or_init(|| {
+        Mutex::new(Pipeline::open(&BuildOptions::default()).expect("the hardware builds"))
+    })
+}
+
+/// Runs a sequence through both; fails unless they agree.
+fn hardware_agrees(config: &Config, items: &[Item]) {
+    let config = Config { queues: QUEUES, ..config.clone() };
+    // A test that failed here has left a run open: the next one resets it.
+    let mut pipeline = hardware().lock().unwrap_or_else(PoisonError::into_inner);
+    let segment = Segment {
+        seed: 1,
+        queues: QUEUES,
+        frames: items.len(),
+        stall_percent: 20,
+        output_stall_percent: None,
+        refuse_percent: 0,
+    };
+    if let Err(difference) =
+        check(&mut pipeline, &segment, registers::image(&config), &config, items)
+    {
+        panic!("model and hardware differ: {difference}");
+    }
+}
+
+/// Frames, then a flush of every queue.
+fn items(frames: &[Vec<u8>]) -> Vec<Item> {
+    let frame = |bytes: &Vec<u8>| Item::Frame { bytes: bytes.clone(), bad_fcs: false };
+    let flush = |queue| Item::Token { queue, kind: TokenKind::FlushAll };
+    frames.iter().map(frame).chain((0..QUEUES).map(flush)).collect()
+}
+
 /// Everything that comes out, with a flush at the end.
 fn events(config: Config, frames: &[Vec<u8>]) -> Vec<Event> {
+    hardware_agrees(&config, &items(frames));
     let mut model = Model::new(config).expect("a possible configuration");
     let mut out = Vec::new();
     for bytes in frames {
@@ -282,6 +328,7 @@ fn b20_pure_acks_are_delivered_one_by_one_and_at_once() {
     let ack = |number: u32| encode(v4(0, 0), |p| tcp(p).ack += number);
     let mut model = Model::new(config()).expect("plain");
     let mut out = Vec::new();
+    hardware_agrees(&config(), &items(&[ack(1), ack(1), ack(2)]));
     for number in [1, 1, 2] {
         let before = out.len();
         model.frame(Frame::new(&ack(number)), &mut out);
@@ -477,6 +524,7 @@ fn b41_tcp_and_udp_over_ipv6_have_their_own_types() {
     ] {
         let mut config = spread();
         config.rss.hash_types = 1 << enabled.code();
+        hardware_agrees(&config, &items(&frames));
         let mut model = Model::new(config).expect("plain");
         let mut out = Vec::new();
         for (frame, expected) in frames.iter().zip(types) {
@@ -551,11 +599,15 @@ fn b50_no_byte_is_lost_with_tags_or_at_the_minimum() {
 #[test]
 fn b51_a_dropped_frame_leaves_its_neighbours_alone() {
     let frames = plain(3);
+    let faulty = [(&frames[1][..], true), (&frames[1][..13], false), (&[0; 9217], false)];
+    let mut input = items(&[frames[0].clone(), frames[1].clone()]);
+    let wrong = |(bytes, bad_fcs): (&[u8], bool)| Item::Frame { bytes: bytes.to_vec(), bad_fcs };
+    input.splice(1..1, faulty.map(wrong));
+    hardware_agrees(&config(), &input);
     let mut model = Model::new(config()).expect("plain");
     let mut out = Vec::new();
     model.frame(Frame::new(&frames[0]), &mut out);
-    for (bytes, bad_fcs) in [(&frames[1][..], true), (&frames[1][..13], false), (&[0; 9217], false)]
-    {
+    for (bytes, bad_fcs) in faulty {
         model.frame(Frame { bytes, bad_fcs, given: None }, &mut out);
     }
     model.skip(DropReason::Overflow, &mut out);
