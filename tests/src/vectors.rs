@@ -102,7 +102,7 @@ impl Vector {
     /// Frames of the input, in order.
     pub fn frames(&self) -> Vec<&[u8]> {
         let bytes = |item| match item {
-            &Item::Frame { ref bytes, .. } => Some(bytes.as_slice()),
+            Item::Frame { bytes, .. } => Some(bytes.as_slice()),
             Item::Token { .. } => None,
         };
         self.items.iter().filter_map(bytes).collect()

@@ -59,7 +59,7 @@ pub fn list(text: &str) -> Result<Vec<u32>, String> {
 pub fn hex(text: &str) -> Result<Vec<u8>, String> {
     let (digits, times) = text.split_once('*').unwrap_or((text, "1"));
     let digits: String = digits.chars().filter(|c| !matches!(c, ':' | '.')).collect();
-    if !digits.is_ascii() || digits.len() % 2 != 0 {
+    if !digits.is_ascii() || !digits.len().is_multiple_of(2) {
         return Err(format!("{text}: not whole bytes"));
     }
     let byte = |at| u8::from_str_radix(&digits[at..at + 2], 16);
@@ -166,7 +166,7 @@ impl Flows {
             };
         }
         let field = |word: &str| word.split_once('=').map(|(n, v)| (n.to_owned(), v.to_owned()));
-        let fields: Vec<_> = fields.into_iter().filter_map(|word| field(word)).collect();
+        let fields: Vec<_> = fields.into_iter().filter_map(field).collect();
         if let Some((_, port)) = fields.iter().find(|(name, _)| name == "sport") {
             set_ports(&mut packet, Some(number(port)?), None);
         }

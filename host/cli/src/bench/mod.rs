@@ -1,17 +1,17 @@
-//! `groove bench`: how fast the hardware is in clock cycles, and how fast its simulation is in seconds.
+//! `groove bench`: how fast the hardware is in clock cycles, and its simulation in seconds.
 //!
 //!   flows ─► frames ─► pipeline under Verilator ─► counts ─► tables
 //!
-//! Invariants: no flush inside a measured window; every frame pushed is accounted for, or the run fails (the
-//! harness sees to that); the 10,000-flow mix evicts and opens for 90 % of its frames
-//! (`tests/tests/bench.rs`).
+//! Invariants: no flush inside a measured window; every frame pushed is accounted for, or the run
+//! fails (the harness sees to that); the 10,000-flow mix evicts and opens for 90 % of its frames
+//! (`rates_hold_in_every_mix`).
 //! Not here: time on a wire. Cycles times the clock of a real device are for the reader to compute.
 
 mod frames;
 mod rtl;
 mod sim;
 
-pub use rtl::{MergePoint, Mix, RatePoint, RtlReport, merge, rate, rtl};
+pub use rtl::{MergePoint, Mix, RatePoint, RtlReport, Spread, merge, rate, rtl};
 pub use sim::{SimPoint, SimReport, sim};
 
 use groove_verilator::{Error, Pipeline, Stats, Stimulus};

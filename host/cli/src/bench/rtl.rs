@@ -78,6 +78,42 @@ pub struct RatePoint {
     pub evictions_per_frame: f64,
 }
 
+/// How the indirection table spreads 128 entries over the queues.
+///
+/// Both tables give each queue as many entries. But the bucket is in hash bits 2..0: with entries
+/// in turn a queue fixes those bits too, so that with 8 queues or more only one of its 8 buckets is
+/// ever used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Spread {
+    /// Entry i to queue i modulo the queues, as Linux does unless told otherwise.
+    InTurn,
+    /// Neighbouring entries to one queue: it is in the upper bits, the bucket in the lower.
+    InBlocks,
+}
+
+impl Spread {
+    const ALL: [Spread; 2] = [Spread::InTurn, Spread::InBlocks];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Spread::InTurn => "in turn",
+            Spread::InBlocks => "in blocks",
+        }
+    }
+
+    fn table(self, queues: usize) -> RssConfig {
+        let mut rss = RssConfig::spread(queues as u8);
+        if self == Spread::InBlocks {
+            let entries = rss.indirection.len();
+            for (i, queue) in rss.indirection.iter_mut().enumerate() {
+                *queue = (i * queues / entries) as u8;
+            }
+        }
+        rss
+    }
+}
+
 /// One row of the merge table.
 #[derive(Clone, Debug, Serialize)]
 pub struct MergePoint {
@@ -85,6 +121,8 @@ pub struct MergePoint {
     pub flows: usize,
     /// Receive queues that they are spread over.
     pub queues: usize,
+    /// How.
+    pub spread: Spread,
     /// Frames per delivery; 32 is the most, as each flow sends 32.
     pub frames_per_delivery: f64,
 }
@@ -140,9 +178,16 @@ fn evictions(pipeline: &mut Pipeline) -> Result<u32, Error> {
 }
 
 /// Measures how well so many flows merge that send in turn, flushed once at the end.
-pub fn merge(pipeline: &mut Pipeline, flows: usize, queues: usize) -> Result<MergePoint, Error> {
-    start(pipeline, RssConfig::spread(queues as u8))?;
-    let mut senders: Vec<Flow> = (0..flows as u32).map(Flow::new).collect();
+pub fn merge(
+    pipeline: &mut Pipeline,
+    flows: usize,
+    queues: usize,
+    spread: Spread,
+) -> Result<MergePoint, Error> {
+    start(pipeline, spread.table(queues))?;
+    // Numbers far apart: the hash is linear, and neighbours would fill the buckets too evenly.
+    let mut senders: Vec<Flow> =
+        (0..flows as u32).map(|n| Flow::new(n.wrapping_mul(0x9e37_79b9) >> 8)).collect();
     let frames: Vec<Vec<u8>> =
         (0..flows * MERGE_FRAMES).map(|i| senders[i % flows].frame(128)).collect();
     let window = run(pipeline, frames.iter().map(Vec::as_slice))?;
@@ -152,7 +197,7 @@ pub fn merge(pipeline: &mut Pipeline, flows: usize, queues: usize) -> Result<Mer
     pipeline.finish()?;
     let deliveries = window.deliveries + super::drain(pipeline);
     let frames_per_delivery = window.frames() as f64 / deliveries.max(1) as f64;
-    Ok(MergePoint { flows, queues, frames_per_delivery })
+    Ok(MergePoint { flows, queues, spread, frames_per_delivery })
 }
 
 /// Measures everything; `progress` is told what comes next.
@@ -165,12 +210,14 @@ pub fn rtl(pipeline: &mut Pipeline, progress: &mut dyn FnMut(&str)) -> Result<Rt
             report.rates.push(rate(pipeline, frame_bytes, mix)?);
         }
     }
-    let mut spread = vec![1, queues];
-    spread.dedup();
-    for queues in spread {
+    let mut tables = vec![(1, Spread::InTurn)];
+    if queues > 1 {
+        tables.extend(Spread::ALL.map(|spread| (queues, spread)));
+    }
+    for (queues, spread) in tables {
         for flows in MERGE_FLOWS {
-            progress(&format!("merging {flows} flows over {queues} queues"));
-            report.merges.push(merge(pipeline, flows, queues)?);
+            progress(&format!("merging {flows} flows over {queues} queues, {}", spread.name()));
+            report.merges.push(merge(pipeline, flows, queues, spread)?);
         }
     }
     Ok(report)
@@ -199,10 +246,15 @@ impl std::fmt::Display for RtlReport {
                 100.0 * point.evictions_per_frame
             )?;
         }
-        writeln!(f, "\n{:>6}  {:>6}  {:>15}", "flows", "queues", "frames/delivery")?;
+        writeln!(
+            f,
+            "\n{:>6}  {:>6}  {:<10}  {:>15}",
+            "flows", "queues", "table", "frames/delivery"
+        )?;
         for point in &self.merges {
-            let MergePoint { flows, queues, frames_per_delivery } = point;
-            writeln!(f, "{flows:>6}  {queues:>6}  {frames_per_delivery:>15.2}")?;
+            let MergePoint { flows, queues, spread, frames_per_delivery } = point;
+            let spread = spread.name();
+            writeln!(f, "{flows:>6}  {queues:>6}  {spread:<10}  {frames_per_delivery:>15.2}")?;
         }
         Ok(())
     }
