@@ -1,19 +1,35 @@
-//! The userspace driver: what it asks of a device, and how it makes sure that it is one of ours.
+//! The userspace driver: one for every device that is built from the table.
 //!
-//!   driver ──► trait Device ──► model · Verilated hardware · vfio-user socket · kernel VFIO
+//!   application ──► Nic ──► RxQueue ──► Receiver::poll ──► Delivery ──► (any thread) ──► home
+//!                    └──► trait Device ──► model · Verilated hardware · vfio-user · kernel VFIO
 //!
 //! Invariants: hardware built from another table is refused before anything else is read
 //! (`refuses_another_table`); nothing that a device answers is trusted
-//! (`refuses_impossible_sizes`); a register access outside its region is an error, never a panic
-//! (`out_of_range_is_an_error`).
-//! Not here: rings and buffer pools, and devices themselves.
+//! (`refuses_impossible_sizes`, `each_lie_is_named`); a register access outside its region is an
+//! error, never a panic (`out_of_range_is_an_error`); a buffer belongs to one queue for life
+//! (`every_buffer_comes_home_from_many_threads`).
+//! Not here: devices themselves.
 
+mod area;
+mod completion;
+mod delivery;
 pub mod device;
 pub mod dma;
+pub mod home;
 pub mod identify;
 pub mod interrupt;
+mod ledger;
+mod nic;
+mod queue;
+mod virtio;
 
+pub use delivery::{Bytes, Delivery};
 pub use device::{Device, Error, Region};
 pub use dma::DmaMemory;
+pub use home::{ReturnStats, set_domain};
 pub use identify::{Identity, IdentityError, identify};
 pub use interrupt::Interrupt;
+pub use ledger::{Lie, Metadata, Violation};
+pub use nic::{Nic, Rss, Settings, SetupError};
+pub use queue::{Census, QueueError, QueueStats, Receiver, RxQueue};
+pub use virtio::{VirtioNetHdr, virtio_net_hdr};

@@ -1,0 +1,154 @@
+//! Decodes a completion: positions from the table, computed when this is compiled.
+//!
+//! Follows: spec row `nic::COMPLETION`.
+//! Invariant: every field is read from where the table has it (`reads_what_the_table_says`).
+//! Not here: whether any of it can be true (`ledger`).
+
+use groove_spec::Field;
+use groove_spec::nic::{COMPLETION, COMPLETION_BYTES};
+
+/// Position of a field; a name that the table does not have does not compile.
+const fn position(name: &str) -> Field {
+    let name = name.as_bytes();
+    let mut i = 0;
+    loop {
+        let field = COMPLETION.fields[i];
+        let candidate = field.name.as_bytes();
+        let mut same = candidate.len() == name.len();
+        let mut at = 0;
+        while same && at < name.len() {
+            same = candidate[at] == name[at];
+            at += 1;
+        }
+        if same {
+            return field;
+        }
+        i += 1;
+    }
+}
+
+macro_rules! record {
+    ($($(#[$doc:meta])* $name:ident: $type:ty),* $(,)?) => {
+        /// A completion as numbers; nothing of it is believed.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct Completion { $($(#[$doc])* pub $name: $type),* }
+
+        impl Completion {
+            /// Decodes the four 64-bit words of a completion.
+            pub fn decode(words: [u64; COMPLETION_BYTES / 8]) -> Self {
+                $(const { assert!(position(stringify!($name)).width <= 8 * size_of::<$type>()) };)*
+                Self { $($name: {
+                    const FIELD: Field = position(stringify!($name));
+                    bits(&words, FIELD) as $type
+                }),* }
+            }
+        }
+    };
+}
+
+record! {
+    /// The buffer that it returns.
+    buf_id: u16,
+    /// Bytes in that buffer.
+    length: u32,
+    /// Bytes in the header slot.
+    hdr_len: u16,
+    /// First of its delivery.
+    first: u8,
+    /// Last of its delivery.
+    last: u8,
+    /// Header apart from payload.
+    split: u8,
+    /// A DMA error hit the delivery.
+    error: u8,
+    /// A tag was stripped.
+    vlan_valid: u8,
+    /// Its protocol.
+    vlan_tpid: u8,
+    /// Its control information.
+    vlan_tci: u16,
+    /// Receive hash.
+    hash: u32,
+    /// What it covers.
+    hash_type: u8,
+    /// Class of the destination.
+    packet_type: u8,
+    /// Protocol.
+    protocol: u16,
+    /// Checksum state.
+    csum: u8,
+    /// Verified levels minus one.
+    csum_level: u8,
+    /// Position of the TCP header.
+    csum_start: u8,
+    /// Verdict on the IP header.
+    l3_verdict: u8,
+    /// Verdict on TCP or UDP.
+    l4_verdict: u8,
+    /// Header bytes.
+    header_bytes: u8,
+    /// Bytes of the delivery.
+    total_len: u32,
+    /// Payload of the first segment.
+    gso_size: u16,
+    /// Segments.
+    gso_segs: u16,
+    /// GSO bits.
+    gso_type: u16,
+    /// Inner headers are valid.
+    encapsulation: u8,
+    /// Why the session ended.
+    end_reason: u8,
+    /// Why the frame was delivered alone.
+    alone_reason: u8,
+    /// Zero.
+    reserved: u64,
+    /// Pass over the ring.
+    generation: u8,
+}
+
+#[inline]
+const fn bits(words: &[u64; COMPLETION_BYTES / 8], field: Field) -> u64 {
+    let (word, shift) = (field.lsb / 64, field.lsb % 64);
+    let mut value = words[word] >> shift;
+    if shift + field.width > 64 {
+        value |= words[word + 1] << (64 - shift);
+    }
+    value & (u64::MAX >> (64 - field.width))
+}
+
+/// The generation, from the last 32-bit word alone.
+pub const fn generation(last_word: u32) -> bool {
+    const _: () = assert!(position("generation").lsb == 8 * COMPLETION_BYTES - 1);
+    last_word >> 31 == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_the_table_says() {
+        // A pattern without a period that a wrong position could hide behind.
+        let words: [u64; 4] = std::array::from_fn(|i| {
+            (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(11 * i as u32)
+        });
+        let halves: Vec<u32> = words.iter().flat_map(|w| [*w as u32, (*w >> 32) as u32]).collect();
+        let text = format!("{:?}", Completion::decode(words));
+        for field in COMPLETION.fields {
+            let expected = format!("{}: {}", field.name, field.extract(&halves));
+            assert!(
+                text.contains(&format!(" {expected},")) || text.contains(&format!(" {expected} ")),
+                "{expected} in {text}"
+            );
+        }
+        assert_eq!(generation(halves[7]), halves[7] >> 31 == 1);
+    }
+
+    #[test]
+    fn each_field_fills_its_width() {
+        let all = Completion::decode([u64::MAX; 4]);
+        assert_eq!((all.length, all.total_len, all.gso_type), (0x1_ffff, 0x1_ffff, 0x1ff));
+        assert_eq!((all.reserved, all.hdr_len, all.generation), ((1 << 47) - 1, 0x1ff, 1));
+    }
+}

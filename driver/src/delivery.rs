@@ -1,0 +1,177 @@
+//! What `poll` gives: one delivery, its bytes where the device put them.
+//!
+//! The bytes are never a `&[u8]`: a device that lies may still write them. [`Bytes`] copies out
+//! what it is asked for, and a copy does not change any more.
+//! Invariant: dropping a delivery, on any thread, brings each of its buffers home once
+//! (conformance: `nothing_is_lost_across_threads`).
+
+use std::sync::Arc;
+
+use groove_spec::nic::HEADER_SLOT_BYTES;
+use groove_spec::{CsumState, TCP_CSUM_OFFSET_BYTES};
+
+use crate::DmaMemory;
+use crate::area::Area;
+use crate::home::Home;
+use crate::ledger::{Assembled, Metadata, Piece};
+
+/// What the deliveries of a queue keep alive.
+#[derive(Debug)]
+pub struct Shared {
+    /// Number of the queue.
+    pub queue: usize,
+    /// Its memory.
+    pub memory: Arc<DmaMemory>,
+    /// What lies where.
+    pub area: Area,
+    /// Where buffers go.
+    pub home: Home,
+}
+
+/// Some bytes of a delivery, in DMA memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Bytes<'a> {
+    memory: &'a DmaMemory,
+    offset: usize,
+    bytes: usize,
+}
+
+impl Bytes<'_> {
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.bytes
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.bytes == 0
+    }
+
+    /// Copies from byte `at` on; as many as there are and as `into` takes. Returns how many.
+    pub fn copy_at(&self, at: usize, into: &mut [u8]) -> usize {
+        let bytes = self.bytes.saturating_sub(at).min(into.len());
+        // Inside the memory: the ledger held the lengths to the buffers.
+        match self.memory.read(self.offset + at.min(self.bytes), &mut into[..bytes]) {
+            Ok(()) => bytes,
+            Err(_) => 0,
+        }
+    }
+
+    /// Appends a copy of all.
+    pub fn append_to(&self, into: &mut Vec<u8>) {
+        let start = into.len();
+        into.resize(start + self.bytes, 0);
+        let copied = self.copy_at(0, &mut into[start..]);
+        into.truncate(start + copied);
+    }
+}
+
+/// One delivery. Dropping it gives its buffers back.
+#[derive(Debug)]
+pub struct Delivery {
+    shared: Arc<Shared>,
+    parts: Assembled,
+}
+
+impl Delivery {
+    /// A delivery that the ledger let through.
+    pub(crate) fn new(shared: Arc<Shared>, parts: Assembled) -> Self {
+        Self { shared, parts }
+    }
+
+    /// Queue that it came on.
+    pub fn queue(&self) -> usize {
+        self.shared.queue
+    }
+
+    /// Metadata.
+    pub fn metadata(&self) -> &Metadata {
+        &self.parts.metadata
+    }
+
+    /// Buffers that it holds.
+    pub fn buffers(&self) -> usize {
+        1 + self.parts.rest.len()
+    }
+
+    fn pieces(&self) -> impl Iterator<Item = &Piece> {
+        std::iter::once(&self.parts.first).chain(&self.parts.rest)
+    }
+
+    fn bytes(&self, offset: usize, bytes: usize) -> Bytes<'_> {
+        Bytes { memory: &self.shared.memory, offset, bytes }
+    }
+
+    /// All bytes in order: what lies in the header slot, then what lies in each buffer.
+    fn all(&self) -> impl Iterator<Item = Bytes<'_>> {
+        let slot = self.shared.area.header(self.parts.first.id);
+        let in_slot = self.bytes(slot, self.parts.in_slot.into());
+        let piece = |p: &Piece| self.bytes(self.shared.area.buffer(p.id), p.length as usize);
+        std::iter::once(in_slot).chain(self.pieces().map(piece)).filter(|part| !part.is_empty())
+    }
+
+    /// The header: MAC address to the end of the transport header, in one piece.
+    pub fn header(&self) -> Bytes<'_> {
+        let bytes = usize::from(self.parts.metadata.header_bytes);
+        let first = self.parts.first.id;
+        let area = &self.shared.area;
+        let offset = if self.parts.in_slot > 0 { area.header(first) } else { area.buffer(first) };
+        self.bytes(offset, bytes)
+    }
+
+    /// What is behind the header, without a copy: one slice for each buffer.
+    pub fn payload(&self) -> impl Iterator<Item = Bytes<'_>> {
+        let mut header = usize::from(self.parts.metadata.header_bytes);
+        self.all().filter_map(move |part| {
+            let cut = header.min(part.bytes);
+            header -= cut;
+            let rest = Bytes { offset: part.offset + cut, bytes: part.bytes - cut, ..part };
+            (!rest.is_empty()).then_some(rest)
+        })
+    }
+
+    /// A plain frame.
+    pub fn copy_to_frame(&self, into: &mut Vec<u8>) {
+        into.reserve(self.parts.metadata.total_len as usize);
+        self.all().for_each(|part| part.append_to(into));
+    }
+
+    /// The delivery as the model describes one. A ring does not say which frames it was made of.
+    pub fn to_spec(&self) -> groove_spec::Delivery {
+        let m = &self.parts.metadata;
+        let partial = m.csum == CsumState::Partial;
+        let mut bytes = Vec::new();
+        self.copy_to_frame(&mut bytes);
+        groove_spec::Delivery {
+            queue: self.shared.queue as u8,
+            frames: Vec::new(),
+            bytes,
+            hdr_len: m.header_bytes.into(),
+            hash: m.hash,
+            hash_type: m.hash_type,
+            vlan: m.vlan,
+            packet_type: m.packet_type,
+            protocol: m.protocol,
+            csum: m.csum,
+            csum_level: m.csum_level,
+            csum_start: m.csum_start.into(),
+            csum_offset: if partial { TCP_CSUM_OFFSET_BYTES as u16 } else { 0 },
+            l3_verdict: m.l3_verdict,
+            l4_verdict: m.l4_verdict,
+            gso_size: m.gso_size,
+            gso_segs: m.gso_segs,
+            gso_type: m.gso_type,
+            encapsulation: m.encapsulation,
+            end_reason: m.end_reason,
+            alone_reason: m.alone_reason,
+        }
+    }
+}
+
+const _: () = assert!(groove_spec::MAX_HEADER_BYTES <= HEADER_SLOT_BYTES);
+
+impl Drop for Delivery {
+    fn drop(&mut self) {
+        self.pieces().for_each(|piece| self.shared.home.release(piece.id));
+    }
+}

@@ -1,0 +1,140 @@
+use super::*;
+use std::time::Duration;
+
+fn home(pool: usize, domains: usize, max: u32) -> Home {
+    Home::new(pool, domains, max, Arc::new(Interrupt::new().unwrap()))
+}
+
+fn collect(home: &Home) -> Vec<u16> {
+    let mut ids = Vec::new();
+    home.collect(&mut ids);
+    ids.sort_unstable();
+    ids
+}
+
+/// Releases on another thread.
+fn away(home: &Home, ids: impl Iterator<Item = u16> + Send, domain: usize) {
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            set_domain(domain);
+            ids.for_each(|id| home.release(id));
+        });
+    });
+}
+
+#[test]
+fn the_owner_and_the_others_take_their_ways() {
+    let home = home(1000, 1, 128);
+    home.bind();
+    (0..3).for_each(|id| home.release(id));
+    away(&home, 3..8, 0);
+    assert_eq!(collect(&home), (0..8).collect::<Vec<_>>());
+    assert!(collect(&home).is_empty());
+    assert_eq!(home.stats(), ReturnStats { home: 3, away: 5, overflow: 0, kicks: 0 });
+}
+
+#[test]
+fn nobodys_queue_takes_all_from_its_slots() {
+    let home = home(1000, 1, 128);
+    home.bind();
+    home.unbind();
+    home.release(7);
+    assert_eq!(collect(&home), [7]);
+    assert_eq!(home.stats().away, 1);
+}
+
+#[test]
+fn a_slot_is_bounded_until_it_is_drained() {
+    let home = home(1000, 2, 128);
+    home.bind();
+    away(&home, 0..200, 0);
+    away(&home, 200..210, 1);
+    assert_eq!(collect(&home).len(), 210);
+    // 127 fit; those behind are refused, and the count is not taken back.
+    assert_eq!((home.stats().away, home.stats().overflow), (127 + 10, 73));
+    away(&home, 0..127, 0);
+    assert_eq!(collect(&home).len(), 127);
+    assert_eq!((home.stats().away, home.stats().overflow), (137 + 127, 73), "a drain resets it");
+}
+
+#[test]
+fn kicks_once_at_half() {
+    let home = home(1000, 1, 128);
+    home.bind();
+    let woken = || home.kick.wait(Duration::ZERO).unwrap();
+    away(&home, 0..64, 0);
+    assert!(!woken(), "64 are not more than half");
+    away(&home, 64..65, 0);
+    assert!(woken());
+    away(&home, 65..300, 0);
+    assert!(!woken(), "once for each crossing");
+    assert_eq!(collect(&home).len(), 300);
+    away(&home, 0..65, 0);
+    assert!(woken(), "again after a drain");
+    assert_eq!(home.stats().kicks, 2);
+}
+
+#[test]
+fn one_pending_kick_serves_all_domains() {
+    let home = home(1000, 2, 128);
+    home.bind();
+    away(&home, 0..65, 0);
+    away(&home, 100..165, 1);
+    assert_eq!(home.stats().kicks, 1);
+}
+
+#[test]
+fn a_small_pool_kicks_before_it_is_empty() {
+    let home = home(16, 1, 128);
+    home.bind();
+    away(&home, 0..5, 0);
+    assert!(home.kick.wait(Duration::ZERO).unwrap());
+    away(&home, 5..16, 0);
+    assert_eq!(collect(&home).len(), 16);
+    assert_eq!(home.stats().overflow, 9);
+}
+
+#[test]
+fn every_buffer_comes_home_from_many_threads() {
+    const POOL: usize = 512;
+    const THREADS: usize = 3;
+    let home = home(POOL, 2, 16);
+    home.bind();
+    let lanes: Vec<_> = (0..THREADS).map(|_| std::sync::mpsc::channel::<u16>()).collect();
+    let senders: Vec<_> = lanes.iter().map(|(sender, _)| sender.clone()).collect();
+    std::thread::scope(|scope| {
+        for (domain, (sender, receiver)) in lanes.into_iter().enumerate() {
+            drop(sender);
+            let home = &home;
+            scope.spawn(move || {
+                set_domain(domain);
+                receiver.iter().for_each(|id| home.release(id));
+            });
+        }
+        let mut free: Vec<u16> = (0..POOL as u16).collect();
+        let mut out = vec![false; POOL];
+        for round in 0..60_000 {
+            if let Some(id) = free.pop() {
+                assert!(!std::mem::replace(&mut out[usize::from(id)], true), "{id} is doubled");
+                match round % (THREADS + 1) {
+                    THREADS => home.release(id),
+                    lane => senders[lane].send(id).unwrap(),
+                }
+            }
+            let before = free.len();
+            home.collect(&mut free);
+            free[before..].iter().for_each(|id| {
+                assert!(std::mem::replace(&mut out[usize::from(*id)], false), "{id} is doubled");
+            });
+        }
+        drop(senders);
+        while free.len() < POOL {
+            home.collect(&mut free);
+            std::thread::yield_now();
+        }
+        free.sort_unstable();
+        assert!(free.iter().copied().eq(0..POOL as u16));
+    });
+    let stats = home.stats();
+    assert!(stats.home > 0 && stats.away > 0, "{stats:?}");
+}

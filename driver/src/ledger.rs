@@ -1,0 +1,350 @@
+//! Holds a device to its word: what a completion says against what the driver gave out.
+//!
+//! Follows: spec row `nic::COMPLETION`; architecture "Rings".
+//! Invariants: a buffer comes home only from a device that has it (`a_buffer_comes_home_once`); a
+//! delivery that passes lies wholly inside its buffers and its header slot
+//! (`lengths_are_held_to_the_buffers`); every field out of range is refused by name
+//! (`each_lie_is_named`).
+
+use groove_spec::nic::HEADER_SLOT_BYTES;
+use groove_spec::stages::coalesce::GSO_NAMES;
+use groove_spec::{
+    AloneReason, CsumState, EndReason, HashType, MAX_HEADER_BYTES, MERGED_BYTES_MAX,
+    MIN_FRAME_BYTES, PacketType, TCP_CSUM_OFFSET_BYTES, Tag, Verdict,
+};
+
+use crate::completion::Completion;
+
+/// Longest delivery: the largest merge behind a MAC header.
+const DELIVERY_BYTES_MAX: u32 = (MERGED_BYTES_MAX + MIN_FRAME_BYTES) as u32;
+
+/// What a device said that cannot be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("completion {index} of queue {queue}: {what}")]
+pub struct Violation {
+    /// Queue.
+    pub queue: usize,
+    /// Completion, counted since enable, modulo 65,536.
+    pub index: u16,
+    /// What is wrong with it.
+    pub what: Lie,
+}
+
+/// Kinds of [`Violation`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Lie {
+    /// No such buffer in the pool.
+    #[error("buffer {id}: the pool has {pool}")]
+    NoSuchBuffer {
+        /// Claimed buffer.
+        id: u16,
+        /// Buffers of the pool.
+        pool: usize,
+    },
+    /// The device does not have that buffer.
+    #[error("buffer {0}: the device does not have it")]
+    NotWithDevice(u16),
+    /// A field has a value that it cannot have.
+    #[error("{field} is {value}: {why}")]
+    Field {
+        /// Name in the table.
+        field: &'static str,
+        /// Claimed value.
+        value: u64,
+        /// What it should be.
+        why: &'static str,
+    },
+}
+
+fn lie(field: &'static str, value: impl Into<u64>, why: &'static str) -> Lie {
+    Lie::Field { field, value: value.into(), why }
+}
+
+/// Metadata of a delivery, all in range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Metadata {
+    /// Header bytes.
+    pub header_bytes: u8,
+    /// Bytes of the delivery.
+    pub total_len: u32,
+    /// Receive hash.
+    pub hash: u32,
+    /// What the hash covers.
+    pub hash_type: HashType,
+    /// Stripped tag.
+    pub vlan: Option<Tag>,
+    /// Class of the destination address.
+    pub packet_type: PacketType,
+    /// Protocol as `eth_type_trans` gives it.
+    pub protocol: u16,
+    /// Checksum state.
+    pub csum: CsumState,
+    /// Verified levels minus one.
+    pub csum_level: u8,
+    /// With `Partial`: position of the TCP header.
+    pub csum_start: u8,
+    /// IPv4 header checksum of the first frame.
+    pub l3_verdict: Verdict,
+    /// TCP or UDP checksum of the first frame.
+    pub l4_verdict: Verdict,
+    /// Payload bytes of every segment but the last; 0 if one frame.
+    pub gso_size: u16,
+    /// Segments; 0 if one frame.
+    pub gso_segs: u16,
+    /// Bits of `GSO_*`; 0 if one frame.
+    pub gso_type: u16,
+    /// Inner headers are valid.
+    pub encapsulation: bool,
+    /// Why the session ended.
+    pub end_reason: EndReason,
+    /// Why the frame was delivered alone.
+    pub alone_reason: AloneReason,
+}
+
+fn csum(c: &Completion) -> Result<CsumState, Lie> {
+    let state = match c.csum {
+        0 => CsumState::None,
+        1 => CsumState::Unnecessary,
+        2 => CsumState::Partial,
+        other => return Err(lie("csum", other, "no such state")),
+    };
+    let field_end = u32::from(c.csum_start) + TCP_CSUM_OFFSET_BYTES as u32 + 2;
+    match state {
+        CsumState::Partial if field_end > u32::from(c.header_bytes) => {
+            Err(lie("csum_start", c.csum_start, "the checksum would lie behind the header"))
+        }
+        CsumState::None | CsumState::Unnecessary if c.csum_start != 0 => {
+            Err(lie("csum_start", c.csum_start, "0 unless the checksum is partial"))
+        }
+        _ => Ok(state),
+    }
+}
+
+fn gso(c: &Completion) -> Result<(), Lie> {
+    if c.gso_segs == 0 {
+        return match (c.gso_size, c.gso_type, c.encapsulation) {
+            (0, 0, 0) => Ok(()),
+            _ => Err(lie("gso_segs", 0u8, "0 only if gso_size, gso_type, encapsulation are")),
+        };
+    }
+    let payload = c.total_len.saturating_sub(c.header_bytes.into());
+    let (segs, size) = (u32::from(c.gso_segs), u32::from(c.gso_size));
+    if segs < 2 || size == 0 || payload.div_ceil(size) != segs {
+        return Err(lie("gso_segs", c.gso_segs, "not what total_len and gso_size make"));
+    }
+    if c.gso_type == 0 || c.gso_type >> GSO_NAMES.len() != 0 {
+        return Err(lie("gso_type", c.gso_type, "no such set of bits"));
+    }
+    Ok(())
+}
+
+impl Metadata {
+    /// Checks the first completion of a delivery.
+    pub fn check(c: &Completion) -> Result<Self, Lie> {
+        if !(MIN_FRAME_BYTES as u32..=DELIVERY_BYTES_MAX).contains(&c.total_len) {
+            return Err(lie("total_len", c.total_len, "not 14 to 65,549 bytes"));
+        }
+        let header = u32::from(c.header_bytes);
+        if header < MIN_FRAME_BYTES as u32 || header > c.total_len.min(MAX_HEADER_BYTES as u32) {
+            return Err(lie("header_bytes", header, "not 14 to 128, or beyond the delivery"));
+        }
+        gso(c)?;
+        if (c.end_reason == 0) == (c.alone_reason == 0) {
+            return Err(lie("end_reason", c.end_reason, "one of end and alone reason is given"));
+        }
+        let code = |field, value: u8| lie(field, value, "no such code");
+        Ok(Self {
+            header_bytes: c.header_bytes,
+            total_len: c.total_len,
+            hash: c.hash,
+            hash_type: HashType::from_code(c.hash_type.into())
+                .ok_or(code("hash_type", c.hash_type))?,
+            vlan: (c.vlan_valid == 1).then_some(Tag {
+                tpid: if c.vlan_tpid == 1 { 0x88a8 } else { 0x8100 },
+                tci: c.vlan_tci,
+            }),
+            packet_type: PacketType::from_code(c.packet_type.into())
+                .ok_or(code("packet_type", c.packet_type))?,
+            protocol: c.protocol,
+            csum: csum(c)?,
+            csum_level: c.csum_level,
+            csum_start: c.csum_start,
+            l3_verdict: Verdict::from_code(c.l3_verdict.into())
+                .ok_or(code("l3_verdict", c.l3_verdict))?,
+            l4_verdict: Verdict::from_code(c.l4_verdict.into())
+                .ok_or(code("l4_verdict", c.l4_verdict))?,
+            gso_size: c.gso_size,
+            gso_segs: c.gso_segs,
+            gso_type: c.gso_type,
+            encapsulation: c.encapsulation == 1,
+            end_reason: EndReason::from_code(c.end_reason.into())
+                .ok_or(code("end_reason", c.end_reason))?,
+            alone_reason: AloneReason::from_code(c.alone_reason.into())
+                .ok_or(code("alone_reason", c.alone_reason))?,
+        })
+    }
+}
+
+/// A buffer of a delivery and the bytes in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// The buffer.
+    pub id: u16,
+    /// Its bytes of the delivery.
+    pub length: u32,
+}
+
+/// A delivery that passed every check.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assembled {
+    /// Metadata.
+    pub metadata: Metadata,
+    /// Bytes in the header slot of the first buffer.
+    pub in_slot: u16,
+    /// First buffer.
+    pub first: Piece,
+    /// The others: empty for most, which costs nothing.
+    pub rest: Vec<Piece>,
+    /// A DMA error hit it: its bytes are not to be used.
+    pub error: bool,
+}
+
+impl Assembled {
+    fn bytes(&self) -> u32 {
+        let rest: u32 = self.rest.iter().map(|piece| piece.length).sum();
+        u32::from(self.in_slot) + self.first.length + rest
+    }
+}
+
+/// What a completion came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// A delivery is not whole yet.
+    More,
+    /// One is.
+    Delivery(Assembled),
+    /// A buffer came back as it went.
+    Returned(u16),
+}
+
+/// Who has which buffer, and the delivery under way.
+#[derive(Debug)]
+pub struct Ledger {
+    with_device: Vec<bool>,
+    buffer_bytes: u32,
+    split: bool,
+    partial: Option<Assembled>,
+}
+
+impl Ledger {
+    /// A pool of which the device has nothing.
+    pub fn new(pool: usize, buffer_bytes: usize, split: bool) -> Self {
+        let buffer_bytes = buffer_bytes as u32;
+        Self { with_device: vec![false; pool], buffer_bytes, split, partial: None }
+    }
+
+    /// The device gets a buffer.
+    pub fn give(&mut self, id: u16) {
+        self.with_device[usize::from(id)] = true;
+    }
+
+    /// The device has stopped: it has nothing any more. Returns what it had, and what a delivery
+    /// under way had.
+    pub fn reclaim(&mut self) -> Vec<u16> {
+        let partial = self.partial.take();
+        let pieces = partial.iter().flat_map(|p| std::iter::once(&p.first).chain(&p.rest));
+        let mut ids: Vec<u16> = pieces.map(|piece| piece.id).collect();
+        for (id, there) in self.with_device.iter_mut().enumerate() {
+            if std::mem::take(there) {
+                ids.push(id as u16);
+            }
+        }
+        ids
+    }
+
+    /// Takes the next completion.
+    pub fn take(&mut self, c: &Completion) -> Result<Outcome, Lie> {
+        match self.with_device.get(usize::from(c.buf_id)) {
+            None => {
+                return Err(Lie::NoSuchBuffer { id: c.buf_id, pool: self.with_device.len() });
+            }
+            Some(false) => return Err(Lie::NotWithDevice(c.buf_id)),
+            Some(true) => {}
+        }
+        if c.reserved != 0 {
+            return Err(lie("reserved", c.reserved, "0"));
+        }
+        if c.length > self.buffer_bytes {
+            return Err(lie("length", c.length, "more than the buffer has"));
+        }
+        if (c.first == 1) != self.partial.is_none() {
+            return Err(lie("first", c.first, "set in the first of a delivery, and only there"));
+        }
+        let outcome = match &mut self.partial {
+            None if c.total_len == 0 && c.length == 0 && c.last == 1 => {
+                Ok(Outcome::Returned(c.buf_id))
+            }
+            None => self.begin(c),
+            Some(_) => self.proceed(c),
+        }?;
+        self.with_device[usize::from(c.buf_id)] = false;
+        Ok(outcome)
+    }
+
+    fn begin(&mut self, c: &Completion) -> Result<Outcome, Lie> {
+        let metadata = Metadata::check(c)?;
+        let small = c.total_len <= HEADER_SLOT_BYTES as u32;
+        let in_slot = match (small, c.split) {
+            (true, 0) => c.total_len,
+            (false, 0) => 0,
+            (false, 1) if self.split => c.header_bytes.into(),
+            _ => return Err(lie("split", c.split, "not of this queue, or of so short a delivery")),
+        };
+        if u32::from(c.hdr_len) != in_slot {
+            return Err(lie("hdr_len", c.hdr_len, "not what split and total_len make"));
+        }
+        let first = Piece { id: c.buf_id, length: c.length };
+        let (in_slot, error) = (c.hdr_len, c.error == 1);
+        let delivery = Assembled { metadata, in_slot, first, rest: Vec::new(), error };
+        if is_whole(c, delivery.bytes(), c.total_len)? {
+            return Ok(Outcome::Delivery(delivery));
+        }
+        self.partial = Some(delivery);
+        Ok(Outcome::More)
+    }
+
+    fn proceed(&mut self, c: &Completion) -> Result<Outcome, Lie> {
+        let Some(mut delivery) = self.partial.take() else { return Ok(Outcome::More) };
+        let before = delivery.rest.last().unwrap_or(&delivery.first).length;
+        let bytes = delivery.bytes() + c.length;
+        let whole = match before == self.buffer_bytes && c.length > 0 {
+            true => is_whole(c, bytes, delivery.metadata.total_len),
+            false => Err(lie("length", c.length, "buffers are filled back to back")),
+        };
+        if let Ok(whole) = whole {
+            delivery.rest.push(Piece { id: c.buf_id, length: c.length });
+            delivery.error |= c.error == 1;
+            if whole {
+                return Ok(Outcome::Delivery(delivery));
+            }
+        }
+        // Kept after a lie too: its buffers are still to be reclaimed.
+        self.partial = Some(delivery);
+        whole.map(|_| Outcome::More)
+    }
+}
+
+/// Whether a delivery of `total` has come to its end with `bytes`.
+fn is_whole(c: &Completion, bytes: u32, total: u32) -> Result<bool, Lie> {
+    if bytes > total {
+        return Err(lie("length", c.length, "more than total_len"));
+    }
+    if (c.last == 1) != (bytes == total) {
+        return Err(lie("last", c.last, "set when all of total_len is there"));
+    }
+    Ok(bytes == total)
+}
+
+#[cfg(test)]
+#[path = "ledger_tests.rs"]
+mod tests;
