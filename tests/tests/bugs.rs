@@ -1,9 +1,9 @@
 //! Faults that other receive offloads shipped, each as the sequence of frames that shows it.
 //!
 //! The numbers are those of the project's list of published bugs. A..D are consecutive segments of
-//! one flow. Each test is named after what it protects; the frames are built here. Every sequence goes
-//! through the model and through the emitted hardware under Verilator, with pauses: what a test says
-//! about one holds for both (`hardware_agrees`).
+//! one flow. Each test is named after what it protects; the frames are built here. Every sequence
+//! goes through the model and through the emitted hardware under Verilator, with pauses: what a
+//! test says about one holds for both (`hardware_agrees`).
 
 use groove::engine::registers;
 use groove_model::{Config, Event, Frame, Model, Options};

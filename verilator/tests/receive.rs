@@ -1,4 +1,5 @@
-//! Runs the emitted pipeline under the harness alone: what goes in comes out, or is logged as dropped.
+//! Runs the emitted pipeline under the harness alone: what goes in comes out, or is logged as
+//! dropped.
 //!
 //! Not here: what the deliveries should be; that is told by the model, in the cross-crate suites.
 
