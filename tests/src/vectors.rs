@@ -101,11 +101,11 @@ impl Vector {
 
     /// Frames of the input, in order.
     pub fn frames(&self) -> Vec<&[u8]> {
-        let bytes = |item| match item {
+        let frames = self.items.iter().filter_map(|item| match item {
             Item::Frame { bytes, .. } => Some(bytes.as_slice()),
             Item::Token { .. } => None,
-        };
-        self.items.iter().filter_map(bytes).collect()
+        });
+        frames.collect()
     }
 
     /// Frames that the hardware refuses, by the file: the model has room for everything.
