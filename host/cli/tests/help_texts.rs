@@ -39,6 +39,17 @@ fn of_spec() {
 }
 
 #[test]
+fn of_synth() {
+    insta::assert_snapshot!("help_synth", help(&["synth", "--help"]));
+}
+
+#[test]
+fn of_bench() {
+    insta::assert_snapshot!("help_bench", help(&["bench", "--help"]));
+    insta::assert_snapshot!("help_bench_rtl", help(&["bench", "rtl", "--help"]));
+}
+
+#[test]
 fn of_doctor() {
     insta::assert_snapshot!("help_doctor", help(&["doctor", "--help"]));
 }
