@@ -215,6 +215,8 @@ fn simulate(
     gap: u8,
     stall: u8,
 ) -> (Vec<Record>, Vec<u64>) {
+    // Of its own, so that inputs drawn later do not depend on the number of cycles.
+    let rng = &mut Rng(rng.next());
     reset(dut);
     configure(dut, config);
     let mut s = Feed::new(dut, "s", &["meta", "header"]);
@@ -337,6 +339,7 @@ fn digest_collisions_never_merge() {
     for run in 0..6 {
         let mut config = config(&mut rng, 4);
         (config.options.rxcsum, config.options.vlan_strip) = (false, false);
+        config.options.vlan_gro = true;
         // Flows that differ only in what cancels out, all with one of two hashes of one bucket.
         let first = Flow::new(&mut rng);
         let mut flows: Vec<_> = (0..6 + 3 * run).map(|_| first.collide(&mut rng)).collect();
