@@ -75,7 +75,7 @@ const MUTANTS: &[Mutant] = &[
     mutant("fragments-merge", "fragment = network[(64'h4d)+:(1)] | (v6 & (protocol_q == 32'h2c));", "network[(64'h4d)+:(1)]", "1'b0"),
     mutant("xor-mode-half-done", "second = source ^ destination;", "source ^ destination", "destination"),
     mutant("multicast-is-other-host", "else if (s_header[32'h0]) begin", "s_header[32'h0]", "1'b0"),
-    mutant("oversize-one-byte-early", "over = (sum > limit_q) & (sum >= bytes_min);", "(sum > limit_q)", "(sum >= limit_q)"),
+    mutant("oversize-one-byte-early", "over = ~runt & (sum > limit_q);", "(sum > limit_q)", "(sum >= limit_q)"),
 ];
 
 /// Puts every break into the text, each behind its number, from 1.

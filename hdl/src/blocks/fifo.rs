@@ -2,10 +2,10 @@
 //!
 //!   s ──►[ LutRam, 2^A words ]──►[ register ]──► m      2 cycles when empty, 1 word per cycle
 //!
-//! `s_ready` comes from registers alone, so no path runs from `m_ready` to `s_ready`. It holds 2^A
-//! + 1 words. Invariants: order kept, nothing lost or repeated under any stalls
-//! (`fifo_matches_a_queue`); `almost` and `half` tell the truth about the RAM (`fifo_levels`). Not
-//! here: clock crossing.
+//! `s_ready` comes from registers alone, so no path runs from `m_ready` to `s_ready`. There is room
+//! for one word more than the RAM holds. Invariants: order kept, nothing lost or repeated under any
+//! stalls (`fifo_matches_a_queue`); `almost` and `half` tell the truth about the RAM
+//! (`fifo_levels`). Not here: clock crossing.
 
 use super::ram::LutRam;
 use super::reg::{ClkRst, RegE, RegR};
