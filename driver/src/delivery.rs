@@ -3,7 +3,7 @@
 //! The bytes are never a `&[u8]`: a device that lies may still write them. [`Bytes`] copies out
 //! what it is asked for, and a copy does not change any more.
 //! Invariant: dropping a delivery, on any thread, brings each of its buffers home once
-//! (conformance: `nothing_is_lost_across_threads`).
+//! (`nothing_is_lost_across_threads`).
 
 use std::sync::Arc;
 

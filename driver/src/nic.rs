@@ -5,7 +5,7 @@
 //! Follows: spec rows of `device`, `ingress`, `classify`, `rss`, `nic`.
 //! Invariants: settings that the table or the device rules out are refused by name before anything
 //! is written (`impossible_settings_are_refused`); the device is reset when the last queue is gone
-//! (conformance: `the_last_handle_resets_the_device`).
+//! (`the_last_handle_resets_the_device`).
 
 use std::io;
 use std::sync::Arc;

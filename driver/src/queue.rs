@@ -8,8 +8,8 @@
 //! so that a buffer dropped there goes home without a locked instruction.
 //! Invariants, held by the conformance suite: a queue whose device lied is quarantined: it is
 //! switched off, and every poll from there on is the same error
-//! (conformance: `a_lie_quarantines_the_queue`); every buffer is with the device, out, or spare
-//! (conformance: `buffers_are_conserved`).
+//! (`a_lie_quarantines_the_queue`); every buffer is with the device, out, or spare
+//! (`buffers_are_conserved`).
 
 use std::marker::PhantomData;
 use std::sync::Arc;

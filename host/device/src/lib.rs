@@ -10,7 +10,7 @@
 //! driver delivers.
 //!
 //! Invariants: a frame without buffers for its worst case is a counted drop and changes nothing
-//! else (conformance: `an_uncovered_frame_changes_nothing`); memory that is not mapped
+//! else (`an_uncovered_frame_changes_nothing`); memory that is not mapped
 //! is never touched (`refuses_what_was_not_mapped`); disable flushes, then returns prefetched
 //! buffers (`stopping_returns_what_was_prefetched`).
 //! Not here: bus widths, AXI, latency: the Verilated device has them.

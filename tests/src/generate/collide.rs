@@ -63,7 +63,7 @@ pub fn twin(rng: &mut Rng, flow: &Flow, rss: &RssConfig) -> Flow {
         1 => twin.next.from[rng.below(6)] ^= 4,
         2 => {
             // The same 16-bit fold as well: two words of the link addresses change alike.
-            let change = rng.next() as u16 | 1;
+            let change = rng.draw() as u16 | 1;
             let at = 2 * rng.below(2);
             for base in [at, at + 2] {
                 let word = [twin.next.from[base], twin.next.from[base + 1]];

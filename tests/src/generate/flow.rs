@@ -36,7 +36,7 @@ impl Flow {
     pub fn new(rng: &mut Rng, stations: &[[u8; 6]], payload_max: usize) -> Self {
         let network = if rng.chance(600) { v4(rng) } else { v6(rng) };
         let seq =
-            if rng.chance(100) { u32::MAX - rng.below(4000) as u32 } else { rng.next() as u32 };
+            if rng.chance(100) { u32::MAX - rng.below(4000) as u32 } else { rng.draw() as u32 };
         let next = Packet {
             to: rng.pick(stations),
             from: [2, 0, 0, 9, 9, rng.below(4) as u8],
@@ -45,16 +45,16 @@ impl Flow {
             network,
             length_error: 0,
             transport: Transport::Tcp(Tcp {
-                source: rng.next() as u16,
+                source: rng.draw() as u16,
                 destination: rng.pick(&[80, 443, 8080, 5201]),
                 seq,
-                ack: rng.next() as u32,
+                ack: rng.draw() as u32,
                 data_offset: None,
                 reserved: 0,
                 flags: ACK
                     | if rng.chance(50) { 0x40 } else { 0 }
                     | if rng.chance(50) { 0x80 } else { 0 },
-                window: rng.next() as u16,
+                window: rng.draw() as u16,
                 urgent: 0,
                 options: options(rng),
                 sum: Sum::Good,
@@ -85,7 +85,7 @@ impl Flow {
     pub fn frame(&mut self, rng: &mut Rng, payload_len: usize) -> Packet {
         let mut packet = self.next.clone();
         packet.payload_len = payload_len;
-        packet.payload_seed = rng.next();
+        packet.payload_seed = rng.draw();
         self.advance(rng, payload_len as u32);
         packet
     }
@@ -99,7 +99,7 @@ impl Flow {
             v4.id = match numbering {
                 Numbering::Increment => v4.id.wrapping_add(1),
                 Numbering::Fixed => v4.id,
-                Numbering::Random => rng.next() as u16,
+                Numbering::Random => rng.draw() as u16,
             };
         }
     }
@@ -142,12 +142,12 @@ fn segment_bytes(rng: &mut Rng) -> usize {
 fn v4(rng: &mut Rng) -> Network {
     Network::V4(V4 {
         first_byte: None,
-        tos: if rng.chance(300) { rng.next() as u8 } else { 0 },
-        id: if rng.chance(100) { 0xffff - rng.below(8) as u16 } else { rng.next() as u16 },
+        tos: if rng.chance(300) { rng.draw() as u8 } else { 0 },
+        id: if rng.chance(100) { 0xffff - rng.below(8) as u16 } else { rng.draw() as u16 },
         fragment: if rng.chance(700) { 0x4000 } else { 0 },
         ttl: rng.pick(&[64, 64, 63, 128, 255, 1]),
-        source: [10, 0, rng.next() as u8, rng.next() as u8],
-        destination: [192, 168, 0, rng.next() as u8],
+        source: [10, 0, rng.draw() as u8, rng.draw() as u8],
+        destination: [192, 168, 0, rng.draw() as u8],
         options: vec![],
         sum: Sum::Good,
     })
@@ -169,8 +169,8 @@ fn v6(rng: &mut Rng) -> Network {
     };
     Network::V6(V6 {
         version: 6,
-        class: if rng.chance(300) { rng.next() as u8 } else { 0 },
-        label: if rng.chance(500) { rng.next() as u32 & 0xf_ffff } else { 0 },
+        class: if rng.chance(300) { rng.draw() as u8 } else { 0 },
+        label: if rng.chance(500) { rng.draw() as u32 & 0xf_ffff } else { 0 },
         hop_limit: rng.pick(&[64, 64, 63, 255]),
         source: address(rng),
         destination: address(rng),
@@ -186,7 +186,7 @@ pub fn tags(rng: &mut Rng) -> Vec<Tag> {
 
 /// One tag.
 pub fn tag(rng: &mut Rng) -> Tag {
-    Tag { tpid: rng.pick(&[0x8100, 0x8100, 0x88a8]), tci: rng.next() as u16 & 0x701f }
+    Tag { tpid: rng.pick(&[0x8100, 0x8100, 0x88a8]), tci: rng.draw() as u16 & 0x701f }
 }
 
 /// None, a timestamp in its usual place, or any bytes.

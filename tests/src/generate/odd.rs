@@ -26,13 +26,13 @@ fn with_transport(rng: &mut Rng, flow: &Flow, transport: Transport, payload_len:
     let mut packet = flow.next.clone();
     packet.transport = transport;
     packet.payload_len = payload_len;
-    packet.payload_seed = rng.next();
+    packet.payload_seed = rng.draw();
     packet
 }
 
 fn udp(rng: &mut Rng, flow: &Flow) -> Vec<u8> {
     let header = Udp {
-        source: rng.next() as u16,
+        source: rng.draw() as u16,
         destination: rng.pick(&[53, 443, 4789, 9]),
         length_error: if rng.chance(100) { rng.pick(&[-1, 1, -8, -20]) } else { 0 },
         sum: match rng.weighted(&[70, 15, 15]) {
@@ -142,7 +142,7 @@ fn mangled(rng: &mut Rng, flow: &Flow) -> Vec<u8> {
     let mut bytes = flow.frame(rng, payload_len).encode();
     for _ in 0..rng.range(1, 4) {
         let at = rng.below(bytes.len().min(100));
-        bytes[at] = rng.next() as u8;
+        bytes[at] = rng.draw() as u8;
     }
     if rng.chance(500) && bytes[12..14] == [8, 0] {
         let end = 14 + 4 * usize::from(bytes[14] & 15);

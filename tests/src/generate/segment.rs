@@ -71,7 +71,7 @@ fn rss(rng: &mut Rng, queues: u8) -> RssConfig {
         _ => [0; 40],
     };
     if rng.chance(400) {
-        rss.hash_types = rng.next() as u8 & 0x7f;
+        rss.hash_types = rng.draw() as u8 & 0x7f;
     }
     rss.symmetric = rng.pick(&[
         SymmetricMode::Off,

@@ -44,7 +44,7 @@ fn twist_flags(rng: &mut Rng, kind: usize, packet: &mut Packet, flow: &mut Flow)
         4 => header.flags |= 0x04,
         5 => {
             header.flags |= 0x20;
-            header.urgent = rng.next() as u16;
+            header.urgent = rng.draw() as u16;
         }
         6 => header.flags ^= 0x40,
         7 => header.flags ^= 0x80,
@@ -79,7 +79,7 @@ fn twist_tcp(rng: &mut Rng, kind: usize, packet: &mut Packet, flow: &mut Flow) {
         4 => header.seq = header.seq.wrapping_add(step),
         5 => header.seq = header.seq.wrapping_sub(segment_bytes),
         6 => header.seq = header.seq.wrapping_add(segment_bytes),
-        7 => header.urgent = rng.next() as u16,
+        7 => header.urgent = rng.draw() as u16,
         _ => match rng.below(5) {
             0 | 1 => header.sum = Sum::Wrong(1 << (bit % 16)),
             2 => header.data_offset = Some(rng.below(5) as u8),
