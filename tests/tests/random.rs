@@ -1,12 +1,11 @@
 //! Random traffic: model against hardware, and the model against its own inverse, with asserted
 //! coverage.
 //!
-//! GROOVE_RANDOM_FRAMES=N runs N frames at W = 512 and a tenth of that at W = 64 (2,000,000 and
-//! 200,000 unless given); GROOVE_RANDOM_SEED=N starts at segment N. Coverage is asserted on full
-//! runs alone. A failure prints the command that repeats it, and leaves the input, made small, as a
-//! capture.
+//! GROOVE_RANDOM_FRAMES=N runs N frames at W = 512, a tenth of that at W = 64, a fortieth at W = 128
+//! and at W = 256 (2,000,000, 200,000 and 50,000 unless given); GROOVE_RANDOM_SEED=N starts at
+//! segment N. Coverage is asserted on full runs alone. A failure prints the command that repeats
+//! it, and leaves the input, made small, as a capture.
 
-use groove::engine::registers;
 use groove_model::Event;
 use groove_spec::{DropReason, QUEUES_MAX};
 use groove_tests::coverage::{Coverage, Floor};
@@ -180,6 +179,20 @@ fn widths_give_the_same_deliveries() {
         assert!(found == expected, "{segment:?}: W = 64 and W = 512 differ");
     }
     println!("{coverage}");
+}
+
+#[test]
+fn model_and_hardware_agree_at_the_widths_between() {
+    const TEST: &str = "model_and_hardware_agree_at_the_widths_between";
+    for width in [128, 256] {
+        let mut pipeline = open(width, QUEUES_MAX, true);
+        let mut coverage = Coverage::default();
+        for number in numbers(frames() / 40) {
+            let segment = Segment { queues: QUEUES_MAX as u8, ..segment(number) };
+            run(TEST, &mut pipeline, &segment, &mut coverage);
+        }
+        println!("W = {width}: {coverage}");
+    }
 }
 
 #[test]
