@@ -6,6 +6,7 @@
 //! segment N. Coverage is asserted on full runs alone. A failure prints the command that repeats
 //! it, and leaves the input, made small, as a capture.
 
+use groove::engine::registers;
 use groove_model::Event;
 use groove_spec::{DropReason, QUEUES_MAX};
 use groove_tests::coverage::{Coverage, Floor};
