@@ -151,12 +151,21 @@ impl Error {
         matches!(self, Self::ToolMissing { .. } | Self::ToolTooOld { .. } | Self::ZlibMissing)
     }
 
-    /// The cycle in which a simulation failed: the place to look at in waves.
+    /// The cycle in which a simulation failed: the place to look at in waves. Where nothing moved,
+    /// that is the last move.
     pub fn cycle(&self) -> Option<u64> {
         match self {
-            Self::Protocol { cycle, .. } | Self::Stuck { cycle, .. } => Some(*cycle),
-            Self::Simulation { cycle, .. } => Some(*cycle),
+            Self::Protocol { cycle, .. } | Self::Simulation { cycle, .. } => Some(*cycle),
+            Self::Stuck { cycle, idle_cycles, .. } => Some(cycle.saturating_sub(*idle_cycles)),
             _ => None,
         }
+    }
+
+    /// Makes the cycle of the clock one since reset, which was at `start`: as the waves count.
+    pub(crate) fn since(mut self, start: u64) -> Self {
+        if let Self::Protocol { cycle, .. } | Self::Simulation { cycle, .. } = &mut self {
+            *cycle -= start;
+        }
+        self
     }
 }

@@ -52,7 +52,8 @@ pub(crate) struct Outputs {
     queues: usize,
     sessions: usize,
     pub assembler: Assembler,
-    pub events: VecDeque<Event>,
+    /// With the cycle of the clock in which they were complete.
+    pub events: VecDeque<(u64, Event)>,
     pub operations: u64,
     pub beats: u64,
     pub drops: u64,
@@ -137,7 +138,7 @@ impl Outputs {
             }
             let reason = self.assembler.drop_frame(frame, dut.read(log.reason)).map_err(fail)?;
             self.drops += 1;
-            self.events.push_back(Event::Drop { frame, reason });
+            self.events.push_back((dut.cycle(), Event::Drop { frame, reason }));
             any = true;
         }
         Ok(any)
@@ -170,7 +171,7 @@ impl Outputs {
         let fail = |what: String| violation(dut, "m_op_meta", what);
         while let Some(delivery) = self.assembler.delivery().map_err(fail)? {
             self.deliveries += 1;
-            self.events.push_back(Event::Delivery(delivery));
+            self.events.push_back((dut.cycle(), Event::Delivery(delivery)));
         }
         Ok(())
     }

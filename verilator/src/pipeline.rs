@@ -102,7 +102,7 @@ impl Pipeline {
     /// # Errors
     /// If a tool is missing or fails, or the parameters cannot be built.
     pub fn open(options: &BuildOptions) -> Result<Self, Error> {
-        Self::from_verilog(&emit(options)?, options)
+        Self::from_verilog(&options.verilog()?, options)
     }
 
     /// As [`Pipeline::open`], from a Verilog text of the caller's, with top module `groove_rx`.
@@ -155,7 +155,7 @@ impl Pipeline {
         self.pushed_frames = 0;
         self.tail = Tail::default();
         self.start = self.dut.cycle();
-        self.hold_reset().map_err(|e| self.since_reset(e))?;
+        self.hold_reset().map_err(|e| e.since(self.start))?;
         self.last_progress = self.dut.cycle();
         self.last_output = self.last_progress;
         for &(address, value) in &config.registers {
@@ -225,7 +225,13 @@ impl Pipeline {
 
     /// The next output, if there is one by now.
     pub fn pull(&mut self) -> Option<Event> {
-        self.outputs.events.pop_front()
+        self.pull_timed().map(|(_, event)| event)
+    }
+
+    /// The same with the cycle since reset in which the output was complete.
+    pub fn pull_timed(&mut self) -> Option<(u64, Event)> {
+        let (cycle, event) = self.outputs.events.pop_front()?;
+        Some((cycle - self.start, event))
     }
 
     /// Lets the clock run until every frame pushed is accounted for, and all tokens are done.
@@ -242,13 +248,18 @@ impl Pipeline {
         while self.dut.cycle() < self.last_output + quiet {
             self.step()?;
         }
-        self.outputs.check_end(&self.dut).map_err(|e| self.since_reset(e))?;
+        self.outputs.check_end(&self.dut).map_err(|e| e.since(self.start))?;
         self.tail = Tail::default();
         if self.wave_on {
             self.dut.trace_stop();
             self.wave_on = false;
         }
         Ok(())
+    }
+
+    /// Time in waves of a cycle since reset: two steps a cycle, from the first one of the clock on.
+    pub fn wave_time(&self, cycle: u64) -> u64 {
+        cycle.saturating_add(self.start).saturating_mul(2)
     }
 
     /// Reads a register; the clock runs for some cycles.
@@ -305,7 +316,7 @@ impl Pipeline {
             self.dut.set(self.ports.admit, admit.into());
         }
         let result = self.cycle();
-        result.map_err(|e| self.since_reset(e))?;
+        result.map_err(|e| e.since(self.start))?;
         let idle = self.dut.cycle() - self.last_progress;
         if idle > self.config.watchdog_cycles && !self.is_settled() {
             return Err(self.stuck(idle));
@@ -352,15 +363,6 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Cycles in errors count from reset, as the waves do.
-    fn since_reset(&self, mut error: Error) -> Error {
-        match &mut error {
-            Error::Protocol { cycle, .. } | Error::Simulation { cycle, .. } => *cycle -= self.start,
-            _ => {}
-        }
-        error
-    }
-
     fn stuck(&self, idle_cycles: u64) -> Error {
         let (items, _) = self.inputs.waiting();
         let assembler = &self.outputs.assembler;
@@ -380,21 +382,6 @@ impl Pipeline {
         let waiting: Vec<String> = at_ports.into_iter().chain(counts).collect();
         let cycle = self.dut.cycle() - self.start;
         Error::Stuck { cycle, idle_cycles, waiting: waiting.join(", ") }
-    }
-}
-
-/// The hardware as Verilog. RustHDL panics where other libraries return errors.
-fn emit(options: &BuildOptions) -> Result<String, Error> {
-    let BuildOptions { width, queues, buckets, depth, lossless, .. } = *options;
-    let parameters = groove_hdl::pipeline::Parameters { width, queues, buckets, depth, lossless };
-    match std::panic::catch_unwind(|| groove_hdl::pipeline::emit(&parameters)) {
-        Ok(Ok(design)) => Ok(design.verilog),
-        Ok(Err(error)) => Err(Error::Emission(error.to_string())),
-        Err(panic) => {
-            let text = panic.downcast_ref::<String>().map(String::as_str);
-            let text = text.or(panic.downcast_ref::<&str>().copied());
-            Err(Error::Emission(text.unwrap_or("a panic without words").to_owned()))
-        }
     }
 }
 

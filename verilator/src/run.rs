@@ -4,6 +4,12 @@ use std::path::PathBuf;
 
 use groove_spec::{BUCKET_DEPTH, BUCKETS, Delivery, DropReason, QUEUES_MAX, TokenKind};
 
+use crate::Error;
+
+/// Cycles of the surroundings of a failure, before it and after.
+const BEFORE_CYCLES: u64 = 300;
+const AFTER_CYCLES: u64 = 50;
+
 /// Which hardware to build.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuildOptions {
@@ -34,6 +40,24 @@ impl Default for BuildOptions {
     }
 }
 
+impl BuildOptions {
+    /// The hardware as Verilog. RustHDL panics where other libraries return errors.
+    pub(crate) fn verilog(&self) -> Result<String, Error> {
+        let Self { width, queues, buckets, depth, lossless, .. } = *self;
+        let parameters =
+            groove_hdl::pipeline::Parameters { width, queues, buckets, depth, lossless };
+        match std::panic::catch_unwind(|| groove_hdl::pipeline::emit(&parameters)) {
+            Ok(Ok(design)) => Ok(design.verilog),
+            Ok(Err(error)) => Err(Error::Emission(error.to_string())),
+            Err(panic) => {
+                let text = panic.downcast_ref::<String>().map(String::as_str);
+                let text = text.or(panic.downcast_ref::<&str>().copied());
+                Err(Error::Emission(text.unwrap_or("a panic without words").to_owned()))
+            }
+        }
+    }
+}
+
 /// Cycles whose waves are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wave {
@@ -53,7 +77,8 @@ impl Wave {
 
     /// The surroundings of a cycle in which something went wrong.
     pub fn around(path: impl Into<PathBuf>, cycle: u64) -> Self {
-        Self { path: path.into(), from_cycle: cycle.saturating_sub(200), cycles: 250 }
+        let from_cycle = cycle.saturating_sub(BEFORE_CYCLES);
+        Self { path: path.into(), from_cycle, cycles: cycle - from_cycle + AFTER_CYCLES }
     }
 }
 

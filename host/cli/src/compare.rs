@@ -160,6 +160,16 @@ pub enum Mismatch {
 }
 
 impl Mismatch {
+    /// First frame of what the engine held against the reference gave, if it gave anything.
+    pub fn found(&self) -> Option<u32> {
+        match self {
+            Self::Delivery { found: delivery, .. }
+            | Self::Unpaired { delivery, missing: false } => delivery.frames.first().copied(),
+            Self::Unpaired { missing: true, .. } => None,
+            Self::Drop { found, .. } => found.map(|(frame, _)| frame),
+        }
+    }
+
     /// The frames that it is about.
     pub fn frames(&self) -> Vec<u32> {
         let mut frames = match self {

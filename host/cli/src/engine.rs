@@ -44,4 +44,11 @@ pub trait Engine {
 
     /// Gives everything that is still under way. Sessions without a flush token stay held.
     fn finish(&mut self, out: &mut Vec<Event>) -> Result<(), EngineError>;
+
+    /// Clock cycle in which the event that begins with `frame` came, if that was in the last step;
+    /// otherwise the cycle of the newest event. An engine without a clock has none.
+    fn cycle(&self, frame: Option<u32>) -> Option<u64> {
+        let _ = frame;
+        None
+    }
 }

@@ -16,12 +16,14 @@ mod ledger;
 mod report;
 mod schedule;
 mod table;
+mod waves;
 
 pub use engines::{Engines, Stop};
 pub use ledger::{Conservation, Ledger, Source};
 pub use report::{Counters, MismatchReport, Place, Report, Skipped};
 pub use schedule::{Pace, Schedule};
 pub use table::table;
+pub use waves::{WaveError, record_waves};
 
 use crate::capture::{self, Reader, Writer};
 use crate::engine::{Config, EngineError, Event};
@@ -72,6 +74,16 @@ pub enum SimError {
     /// A frame was lost, invented or delivered twice.
     #[error("frames are not conserved: {0}")]
     Conservation(#[from] Conservation),
+}
+
+impl SimError {
+    /// Clock cycle in which the hardware failed.
+    pub fn cycle(&self) -> Option<u64> {
+        match self {
+            Self::Engine { source: EngineError::Rtl(error), .. } => error.cycle(),
+            _ => None,
+        }
+    }
 }
 
 /// What a run gives.
@@ -217,7 +229,8 @@ impl Run<'_> {
         let mismatch = match stop {
             None => None,
             Some(Stop::Mismatch(mismatch)) => {
-                Some(MismatchReport::new(*mismatch, &mut self.ledger))
+                let cycle = self.engines.cycle(&mismatch);
+                Some(MismatchReport::new(*mismatch, cycle, &mut self.ledger))
             }
             Some(Stop::Engine(engine, source)) => {
                 let frame = self.report.frames.saturating_sub(1);

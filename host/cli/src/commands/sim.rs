@@ -7,18 +7,20 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use groove_spec::MAX_HEADER_BYTES;
-use groove_verilator::BuildOptions;
+use groove_verilator::{BuildOptions, Wave};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::{engine, output};
 use crate::capture::{self, Reader, Writer};
 use crate::cli::{CutChoice, EngineChoice, SimArgs};
-use crate::engine::{ModelEngine, RtlEngine, RtlOptions};
+use crate::engine::{EngineError, ModelEngine, RtlEngine, RtlOptions};
 use crate::sim::{self, Engines, MismatchReport, Outcome, SimError};
 use crate::{Failure, exit};
 
 /// Where the frames of a difference go.
 const MISMATCH_FILE: &str = "groove-mismatch.pcapng";
+/// Where the signals around a failure go.
+const WAVE_FILE: &str = "groove-mismatch.fst";
 /// Runs shorter than this get no progress bar.
 const PROGRESS_AFTER: Duration = Duration::from_millis(500);
 /// Frames between two looks at the clock.
@@ -37,14 +39,22 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
     let mut progress = Progress::new(reader.total_bytes());
     let outcome = sim::run(&mut reader, engines, &setup, out.as_mut(), &mut |at| progress.at(at));
     progress.finish();
-    let outcome = outcome.map_err(|e| sim_failure(&e))?;
+    let outcome = outcome.map_err(|error| {
+        let failure = sim_failure(&error);
+        let help = waves(args, error.cycle(), &setup);
+        let help = failure.help.iter().cloned().chain(help).collect::<Vec<_>>().join("\nhelp: ");
+        failure.help(help)
+    })?;
     if let Some(out) = out {
         out.finish().map_err(|e| capture_failure(&e))?;
     }
     print(args, &outcome)?;
     if let Some(mismatch) = &outcome.mismatch {
-        let here = Path::new("");
-        return Err(mismatch_failure(args, mismatch, outcome.report.records, here));
+        let records = outcome.report.records;
+        let setup = sim::Setup { limit: Some(records), ..setup };
+        // Before the frames are written: they may be the capture that was read.
+        let waves = waves(args, mismatch.cycle, &setup);
+        return Err(mismatch_failure(args, mismatch, records, waves, Path::new("")));
     }
     if let Some(damage) = &outcome.damage {
         return Err(capture_failure(damage));
@@ -89,21 +99,45 @@ fn check(args: &SimArgs) -> Result<(), Failure> {
 
 fn engines(args: &SimArgs, setup: &sim::Setup) -> Result<Engines, Failure> {
     let model = || ModelEngine::new(setup.config.clone()).map_err(|e| engine::failure(&e));
-    let rtl = || {
-        let build = BuildOptions {
-            width: args.width,
-            queues: args.queues.into(),
-            trace: args.wave.is_some(),
-            ..BuildOptions::default()
-        };
-        let options =
-            RtlOptions { stall_percent: args.stall, seed: args.seed, wave: args.wave.clone() };
-        RtlEngine::open(&build, &setup.config, &options).map_err(|e| engine::failure(&e))
-    };
+    let rtl =
+        || rtl(args, setup, args.wave.as_ref().map(Wave::all)).map_err(|e| engine::failure(&e));
     Ok(match args.engine {
         EngineChoice::Model => Engines::One(Box::new(model()?)),
         EngineChoice::Rtl => Engines::One(Box::new(rtl()?)),
         EngineChoice::Both => Engines::both(Box::new(model()?), Box::new(rtl()?)),
+    })
+}
+
+fn rtl(args: &SimArgs, setup: &sim::Setup, wave: Option<Wave>) -> Result<RtlEngine, EngineError> {
+    let build = BuildOptions {
+        width: args.width,
+        queues: args.queues.into(),
+        trace: wave.is_some(),
+        ..BuildOptions::default()
+    };
+    let options = RtlOptions { stall_percent: args.stall, seed: args.seed, wave };
+    RtlEngine::open(&build, &setup.config, &options)
+}
+
+/// Where the signals of a failure in `cycle` are: those of the run if it has them, otherwise those
+/// of its repetition. Never a failure of its own: what happened first matters more.
+fn waves(args: &SimArgs, cycle: Option<u64>, setup: &sim::Setup) -> Option<String> {
+    let cycle = cycle?;
+    if let Some(path) = &args.wave {
+        return Some(format!("signals: cycle {cycle} of {}", path.display()));
+    }
+    if args.capture.is_file() {
+        // The first build with waves takes minutes. If nobody hears it, go on.
+        let talk = format!("repeating the run to record its signals around cycle {cycle}");
+        let _ = output::talk(&talk);
+    }
+    let open = || rtl(args, setup, Some(Wave::around(WAVE_FILE, cycle)));
+    Some(match sim::record_waves(&args.capture, setup, Path::new(WAVE_FILE), cycle, open) {
+        Ok(time) => format!("signals around cycle {cycle}: {WAVE_FILE}, at time {time}"),
+        Err(error) => format!(
+            "signals around cycle {cycle} could not be recorded: {error}; repeat it with \
+             --wave {WAVE_FILE}"
+        ),
     })
 }
 
@@ -151,6 +185,7 @@ fn mismatch_failure(
     args: &SimArgs,
     mismatch: &MismatchReport,
     records: u64,
+    waves: Option<String>,
     directory: &Path,
 ) -> Failure {
     let mut lines = mismatch.lines.iter();
@@ -158,7 +193,7 @@ fn mismatch_failure(
     let mut failure = Failure::new(exit::MISMATCH, format!("the engines differ: {first}"));
     failure.causes = lines.cloned().collect();
     let mut help = format!("repeat it: {}", repeat(args, records));
-    help += "\nhelp: signals of that run: add --wave groove-mismatch.fst";
+    help.extend(waves.map(|waves| format!("\nhelp: {waves}")));
     // Without the capture the command above still repeats it.
     if write_kept(mismatch, &directory.join(MISMATCH_FILE)).is_ok() {
         help += &format!("\nhelp: frames of the queue up to there: {MISMATCH_FILE}");
@@ -281,6 +316,27 @@ mod tests {
     }
 
     #[test]
+    fn signals_are_pointed_to_or_missed_with_a_reason() {
+        let shown = |line: &str, cycle| {
+            let Command::Sim(args) = Cli::parse_from(line.split(' ')).command else {
+                panic!("not sim")
+            };
+            waves(&args, cycle, &args.setup())
+        };
+        // A failure without a cycle is none of the hardware's.
+        assert_eq!(shown("groove sim x.pcap", None), None);
+        assert_eq!(
+            shown("groove sim x.pcap --wave w.fst", Some(9)).unwrap(),
+            "signals: cycle 9 of w.fst"
+        );
+        assert_eq!(
+            shown("groove sim -", Some(9)).unwrap(),
+            "signals around cycle 9 could not be recorded: - is not a file that can be read again; \
+             repeat it with --wave groove-mismatch.fst"
+        );
+    }
+
+    #[test]
     fn a_mismatch_tells_how_to_repeat_it_and_keeps_the_frames() {
         let Command::Sim(args) = Cli::parse_from(["groove", "sim", "x.pcap"]).command else {
             panic!("not sim")
@@ -293,9 +349,11 @@ mod tests {
             ledger.enter(&frame, Some((record % 2) as u8));
         }
         let (expected, found) = (Some((2, DropReason::Runt)), None);
-        let mismatch = MismatchReport::new(Mismatch::Drop { expected, found }, &mut ledger);
+        let mismatch =
+            MismatchReport::new(Mismatch::Drop { expected, found }, Some(9), &mut ledger);
         let dir = tempfile::tempdir().unwrap();
-        let failure = mismatch_failure(&args, &mismatch, 3, dir.path());
+        let failure =
+            mismatch_failure(&args, &mismatch, 3, Some("signals: there".into()), dir.path());
         assert_eq!(failure.code, exit::MISMATCH);
         assert_eq!(
             failure.to_string(),
@@ -304,7 +362,7 @@ mod tests {
              caused by: frame 2 is record 3 of the capture, at byte 228\n\
              help: repeat it: groove sim x.pcap --engine both --profile linux-7.3 --width 512 \
              --queues 32 --batch 64 --stall 0 --seed 1 --limit 3\n\
-             help: signals of that run: add --wave groove-mismatch.fst\n\
+             help: signals: there\n\
              help: frames of the queue up to there: groove-mismatch.pcapng"
         );
         let mut reader = Reader::open(&dir.path().join(MISMATCH_FILE)).unwrap();

@@ -5,7 +5,6 @@
 //! run, cycle by cycle. A frame without bytes has no beat and is refused.
 
 use std::cell::RefCell;
-use std::path::PathBuf;
 use std::rc::Rc;
 
 use groove_model::{Config, Event};
@@ -21,8 +20,8 @@ pub struct RtlOptions {
     pub stall_percent: u8,
     /// Seed of the pauses.
     pub seed: u64,
-    /// Waves of the whole run; needs hardware built for waves.
-    pub wave: Option<PathBuf>,
+    /// Waves to write; needs hardware built for waves.
+    pub wave: Option<Wave>,
 }
 
 /// A build that several runs share, one after the other.
@@ -31,6 +30,8 @@ pub type SharedPipeline = Rc<RefCell<Pipeline>>;
 /// The hardware.
 pub struct RtlEngine {
     pipeline: SharedPipeline,
+    /// Cycle and first frame of what the last step that gave anything gave.
+    recent: Vec<(u64, u32)>,
 }
 
 impl RtlEngine {
@@ -55,11 +56,16 @@ impl RtlEngine {
             seed: options.seed,
             stall_percent: options.stall_percent,
             registers: registers::image(config),
-            wave: options.wave.as_ref().map(Wave::all),
+            wave: options.wave.clone(),
             ..RunConfig::default()
         };
         pipeline.borrow_mut().reset(&run)?;
-        Ok(Self { pipeline })
+        Ok(Self { pipeline, recent: Vec::new() })
+    }
+
+    /// Time in waves of a cycle since reset.
+    pub fn wave_time(&self, cycle: u64) -> u64 {
+        self.pipeline.borrow().wave_time(cycle)
     }
 
     fn step(
@@ -69,11 +75,21 @@ impl RtlEngine {
     ) -> Result<(), EngineError> {
         let mut pipeline = self.pipeline.borrow_mut();
         let result = step(&mut pipeline);
-        while let Some(event) = pipeline.pull() {
-            out.push(match event {
-                groove_verilator::Event::Delivery(delivery) => Event::Delivery(delivery),
-                groove_verilator::Event::Drop { frame, reason } => Event::Drop { frame, reason },
-            });
+        let mut fresh = true;
+        while let Some((cycle, event)) = pipeline.pull_timed() {
+            if std::mem::take(&mut fresh) {
+                self.recent.clear();
+            }
+            let (frame, event) = match event {
+                groove_verilator::Event::Delivery(delivery) => {
+                    (delivery.frames.first().copied(), Event::Delivery(delivery))
+                }
+                groove_verilator::Event::Drop { frame, reason } => {
+                    (Some(frame), Event::Drop { frame, reason })
+                }
+            };
+            self.recent.extend(frame.map(|frame| (cycle, frame)));
+            out.push(event);
         }
         Ok(result?)
     }
@@ -99,5 +115,10 @@ impl Engine for RtlEngine {
 
     fn finish(&mut self, out: &mut Vec<Event>) -> Result<(), EngineError> {
         self.step(Pipeline::finish, out)
+    }
+
+    fn cycle(&self, frame: Option<u32>) -> Option<u64> {
+        let same = |entry: &&(u64, u32)| Some(entry.1) == frame;
+        self.recent.iter().find(same).or(self.recent.last()).map(|entry| entry.0)
     }
 }

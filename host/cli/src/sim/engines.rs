@@ -72,6 +72,14 @@ impl Engines {
         }
     }
 
+    /// Clock cycle in which the difference showed at the hardware.
+    pub fn cycle(&self, mismatch: &Mismatch) -> Option<u64> {
+        match self {
+            Self::One(_) => None,
+            Self::Both(_, other, _) => other.cycle(mismatch.found()),
+        }
+    }
+
     fn step(
         &mut self,
         mut step: impl FnMut(&mut dyn Engine, &mut Vec<Event>) -> Result<(), EngineError>,

@@ -202,13 +202,15 @@ pub struct MismatchReport {
     pub places: Vec<Place>,
     /// One difference a line, the first one first, then the places.
     pub lines: Vec<String>,
+    /// Clock cycle in which it showed at the hardware.
+    pub cycle: Option<u64>,
     /// Frames to look at: those of the queue, up to the last one of the difference.
     pub kept: Vec<Kept>,
 }
 
 impl MismatchReport {
     /// Finds the places of a difference.
-    pub fn new(mismatch: Mismatch, ledger: &mut Ledger) -> Self {
+    pub fn new(mismatch: Mismatch, cycle: Option<u64>, ledger: &mut Ledger) -> Self {
         let frames = mismatch.frames();
         let place = |frame: &u32| {
             let source = ledger.source(*frame)?;
@@ -221,7 +223,7 @@ impl MismatchReport {
             format!("frame {} is record {} of the capture, at byte {}", p.frame, p.record, p.offset)
         }));
         let kept = frames.last().map(|last| ledger.recent(*last)).unwrap_or_default();
-        Self { mismatch, places, lines, kept }
+        Self { mismatch, places, lines, cycle, kept }
     }
 }
 
