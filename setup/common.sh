@@ -35,10 +35,10 @@ need_rust() {
     fi
 }
 
-need_packages() { # arguments: command:package
+need_packages() { # arguments: command:package, or /path/of/a/file:package
     local pair missing=() become=()
     for pair in "$@"; do
-        command -v "${pair%%:*}" >/dev/null || missing+=("${pair##*:}")
+        command -v "${pair%%:*}" >/dev/null || [ -f "${pair%%:*}" ] || missing+=("${pair##*:}")
     done
     [ ${#missing[@]} -eq 0 ] && return
     local install=(apt-get install --yes --no-install-recommends "${missing[@]}")
