@@ -1,8 +1,8 @@
 //! Random traffic: model against hardware, and the model against its own inverse, with asserted
 //! coverage.
 //!
-//! GROOVE_RANDOM_FRAMES=N runs N frames at W = 512, a tenth of that at W = 64, a fortieth at W = 128
-//! and at W = 256 (2,000,000, 200,000 and 50,000 unless given); GROOVE_RANDOM_SEED=N starts at
+//! GROOVE_RANDOM_FRAMES=N runs N frames at W = 512, a tenth of that at W = 64, and a fortieth each
+//! at W = 128 and 256 (2,000,000, 200,000 and 50,000 unless given); GROOVE_RANDOM_SEED=N starts at
 //! segment N. Coverage is asserted on full runs alone. A failure prints the command that repeats
 //! it, and leaves the input, made small, as a capture.
 
