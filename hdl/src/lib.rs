@@ -12,6 +12,7 @@
 
 pub mod blocks {
     //! Building blocks: registers, memories, streams, records, and the larger parts of stages.
+    pub mod axi;
     pub mod axis;
     pub mod beat_fifo;
     pub mod bits;
