@@ -25,6 +25,7 @@ pub mod blocks {
     pub mod keep;
     pub mod meta;
     pub mod meta_fifo;
+    pub mod nic_ports;
     pub mod op;
     pub mod ram;
     pub mod reg;
@@ -32,6 +33,7 @@ pub mod blocks {
     pub mod session_path;
     pub mod strip;
     pub mod sum_lanes;
+    pub mod worst_case;
 }
 pub mod stages {
     //! Stages in pipeline order.
