@@ -54,6 +54,26 @@ pub enum Error {
     /// The transport failed.
     #[error(transparent)]
     Io(#[from] io::Error),
+    /// The transport failed at something that can be named.
+    #[error("{what}")]
+    Transport {
+        /// What failed.
+        what: String,
+        /// What can be done.
+        help: Option<&'static str>,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl Error {
+    /// What can be done, if it is known.
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            Self::Transport { help, .. } => *help,
+            _ => None,
+        }
+    }
 }
 
 /// What the driver needs from a PCI function.

@@ -10,6 +10,7 @@
 //! (`every_buffer_comes_home_from_many_threads`).
 //! Not here: devices themselves.
 
+pub mod abi;
 mod area;
 mod completion;
 mod delivery;
@@ -21,6 +22,7 @@ pub mod interrupt;
 mod ledger;
 mod nic;
 mod queue;
+pub mod vfio;
 mod virtio;
 
 pub use delivery::{Bytes, Delivery};
@@ -32,4 +34,5 @@ pub use interrupt::Interrupt;
 pub use ledger::{Lie, Metadata, Violation};
 pub use nic::{Nic, Rss, Settings, SetupError};
 pub use queue::{Census, QueueError, QueueStats, Receiver, RxQueue};
+pub use vfio::KernelVfio;
 pub use virtio::{VirtioNetHdr, virtio_net_hdr};
