@@ -33,7 +33,7 @@ use crate::blocks::strip::Strip;
 use crate::emit::{self, Design};
 use crate::stages::admit::Admit;
 use crate::stages::checksum::Checksum;
-use crate::stages::ingress::{DropLog, Ingress, TokenSink};
+use crate::stages::ingress::{DropLog, Ingress, TokenLog, TokenSink};
 use groove_spec::{QUEUES_MAX, WIDTHS};
 use rust_hdl::prelude::*;
 
@@ -152,12 +152,26 @@ pub struct GrooveRx<const W: usize, const K: usize> {
     pub m_op: OpSource,
     /// Payload out.
     pub m_axis: AxisSource<W, K>,
-    /// The worst case of buffers of the frame that reaches `admit` is covered.
+    /// With `admit_answer`: the worst case of buffers of the frame asked for is covered.
     pub admit: Signal<In, Bit>,
+    /// `admit` answers what is asked now; tie it high if `admit` needs no question.
+    pub admit_answer: Signal<In, Bit>,
+    /// Asks for the buffers of a frame, until it is taken or refused.
+    pub admit_valid: Signal<Out, Bit>,
+    /// Its queue.
+    pub admit_queue: Signal<Out, Bits<5>>,
+    /// Its bytes as delivered.
+    pub admit_bytes: Signal<Out, Bits<17>>,
+    /// The frame is taken.
+    pub admit_take: Signal<Out, Bit>,
+    /// The frame is dropped for want of buffers.
+    pub admit_refuse: Signal<Out, Bit>,
     /// Frames dropped at their first beat.
     pub drop_in: DropLog,
     /// Frames rolled back or not admitted.
     pub drop: DropLog,
+    /// Tokens taken, with the frame in front of which each entered.
+    pub token_log: TokenLog,
     ingress: Ingress<W, K>,
     collect: Collect<W>,
     beats: BeatFifo<W, 6>,
@@ -188,8 +202,15 @@ impl<const W: usize, const K: usize> GrooveRx<W, K> {
             m_op: Default::default(),
             m_axis: Default::default(),
             admit: Default::default(),
+            admit_answer: Default::default(),
+            admit_valid: Default::default(),
+            admit_queue: Default::default(),
+            admit_bytes: Default::default(),
+            admit_take: Default::default(),
+            admit_refuse: Default::default(),
             drop_in: Default::default(),
             drop: Default::default(),
+            token_log: Default::default(),
             ingress: Ingress::new(lossless),
             collect: Default::default(),
             beats: Default::default(),
@@ -234,6 +255,7 @@ impl<const W: usize, const K: usize> Logic for GrooveRx<W, K> {
         AxisRxSink::<W, K>::link(&mut self.s_axis, &mut self.ingress.s);
         TokenSink::link(&mut self.s_token, &mut self.ingress.token);
         DropLog::link(&mut self.drop_in, &mut self.ingress.drop_in);
+        TokenLog::link(&mut self.token_log, &mut self.ingress.token_log);
         BeatSource::<W>::join(&mut self.ingress.m, &mut self.collect.s);
         BeatSource::<W>::join(&mut self.collect.m, &mut self.beats.s);
         BeatSource::<W>::join(&mut self.beats.m, &mut self.checksum.s);
@@ -251,6 +273,12 @@ impl<const W: usize, const K: usize> Logic for GrooveRx<W, K> {
         OpSource::link(&mut self.m_op, &mut self.sessions.m);
         OutcomeSource::join(&mut self.checksum.outcome, &mut self.admission.outcome);
         self.admission.buffers.next = self.admit.val();
+        self.admission.answer.next = self.admit_answer.val();
+        self.admit_valid.next = self.admission.ask.val();
+        self.admit_queue.next = self.admission.ask_queue.val();
+        self.admit_bytes.next = self.admission.ask_bytes.val();
+        self.admit_take.next = self.admission.take.val();
+        self.admit_refuse.next = self.admission.refuse.val();
         self.admission.trim_pad.next = self.registers.control.val().get_bit(13);
         self.drop.valid.next = self.admission.drop_valid.val();
         self.drop.frame.next = self.admission.drop_frame.val();
@@ -319,8 +347,11 @@ mod tests {
                  s_token_valid:1 s_token_ready:1 reg_addr:16 reg_wdata:32 reg_write:1 \
                  reg_rdata:32 {operation} \
                  m_op_header:1024 m_op_valid:1 m_op_ready:1 m_axis_tdata:512 m_axis_tkeep:64 \
-                 m_axis_tlast:1 m_axis_tvalid:1 m_axis_tready:1 admit:1 drop_in_valid:1 \
-                 drop_in_frame:32 drop_in_reason:3 drop_valid:1 drop_frame:32 drop_reason:3"
+                 m_axis_tlast:1 m_axis_tvalid:1 m_axis_tready:1 admit:1 admit_answer:1 \
+                 admit_valid:1 admit_queue:5 admit_bytes:17 admit_take:1 admit_refuse:1 \
+                 drop_in_valid:1 drop_in_frame:32 drop_in_reason:3 drop_valid:1 drop_frame:32 \
+                 drop_reason:3 token_log_valid:1 token_log_queue:5 token_log_kind:2 \
+                 token_log_frame:32"
             )
         );
     }

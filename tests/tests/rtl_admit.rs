@@ -81,6 +81,38 @@ struct Outputs {
     /// By number of the frame.
     drops: HashMap<usize, DropReason>,
     cycles: Vec<u64>,
+    /// Queue and bytes of each question, and whether the frame was taken.
+    asked: Vec<(u64, u64, bool)>,
+}
+
+/// Answers for the buffers, some cycles after the question.
+struct Answers {
+    ports: [groove_verilator::Port; 5],
+    delay: u64,
+    age: u64,
+    asked: Vec<(u64, u64, bool)>,
+}
+
+impl Answers {
+    fn new(dut: &Dut, delay: u64) -> Self {
+        let ports = ["ask", "ask_queue", "ask_bytes", "take", "refuse"]
+            .map(|name| dut.port(name).expect("a port"));
+        Self { ports, delay, age: 0, asked: Vec::new() }
+    }
+
+    fn cycle(&mut self, dut: &mut Dut, covered: bool) {
+        let answer = self.age >= self.delay;
+        set(dut, "answer", answer.into());
+        set(dut, "buffers", covered.into());
+        dut.settle().expect("runs");
+        let [ask, queue, bytes, take, refuse] = self.ports.map(|port| dut.read(port));
+        if take + refuse > 0 {
+            assert_eq!((ask, answer), (1, true), "it ends what is asked and answered");
+            assert_eq!((take == 1, refuse == 1), (covered, !covered));
+            self.asked.push((queue, bytes, take == 1));
+        }
+        self.age = if ask == 1 && take + refuse == 0 { self.age + 1 } else { 0 };
+    }
 }
 
 fn simulate(
@@ -88,6 +120,7 @@ fn simulate(
     rng: &mut Rng,
     (meta, outcomes): (Vec<Record>, Vec<Record>),
     (gap, stall, refuse): (u8, u8, u8),
+    delay: u64,
 ) -> Outputs {
     let mut s = Feed::new(dut, "s", &["meta", "header"]);
     let mut o = Feed::new(dut, "outcome", &["outcome"]);
@@ -100,10 +133,11 @@ fn simulate(
     let frames = outcomes.len();
     (s.records, o.records) = (meta.into(), outcomes.into());
     (s.gap, o.gap, m.stall, strip.stall) = (gap, gap, stall, stall);
+    let mut answers = Answers::new(dut, delay);
     let mut idle = 0;
     while idle < 20 {
         assert!(dut.cycle() < deadline, "stuck with {} to go", s.records.len());
-        set(dut, "buffers", u64::from(!rng.chance(refuse)));
+        answers.cycle(dut, !rng.chance(refuse));
         cycle(dut, rng, &mut [&mut s, &mut o], &mut [&mut m, &mut strip]);
         dut.settle().expect("runs");
         if dut.read(log[0]) == 1 {
@@ -114,7 +148,8 @@ fn simulate(
         let all = m.records.len() + drops.len() == tokens + frames;
         idle = if all { idle + 1 } else { 0 };
     }
-    Outputs { meta: m.records, strip: strip.records, drops, cycles: m.cycles }
+    let asked = answers.asked;
+    Outputs { meta: m.records, strip: strip.records, drops, cycles: m.cycles, asked }
 }
 
 fn check(config: &Config, bytes: &[u8], meta: &Record, strip: &Record) {
@@ -159,7 +194,7 @@ fn random_inputs(rng: &mut Rng, count: usize) -> Vec<Input> {
 }
 
 /// Runs the inputs and checks each of them; gives the drops by reason.
-fn run(dut: &mut Dut, rng: &mut Rng, config: &Config, pace: (u8, u8, u8)) -> [u64; 5] {
+fn run(dut: &mut Dut, rng: &mut Rng, config: &Config, pace: (u8, u8, u8), delay: u64) -> [u64; 5] {
     let inputs = random_inputs(rng, 1500);
     let (meta, sums) = front(config, &inputs);
     let mut outcomes = Vec::new();
@@ -168,8 +203,9 @@ fn run(dut: &mut Dut, rng: &mut Rng, config: &Config, pace: (u8, u8, u8)) -> [u6
             outcomes.push(outcome(outcomes.len(), bytes, *drop, &sums[outcomes.len()][0]));
         }
     }
-    let out = simulate(dut, rng, (meta, outcomes), pace);
+    let out = simulate(dut, rng, (meta, outcomes), pace, delay);
     let (mut passed, mut stripped, mut number) = (out.meta.iter(), out.strip.iter(), 0);
+    let mut asked = out.asked.iter();
     let mut counts = [0; 5];
     for input in &inputs {
         let Input::Frame { bytes, drop } = input else {
@@ -181,6 +217,10 @@ fn run(dut: &mut Dut, rng: &mut Rng, config: &Config, pace: (u8, u8, u8)) -> [u6
         };
         let dropped = out.drops.get(&number).copied();
         number += 1;
+        if drop.is_none() {
+            let length = look(config, &Frame::new(bytes)).bytes.len() as u64;
+            assert_eq!(asked.next(), Some(&(0, length, dropped.is_none())), "asked for");
+        }
         match dropped {
             Some(reason) => {
                 counts[usize::from(reason.code())] += 1;
@@ -197,7 +237,7 @@ fn run(dut: &mut Dut, rng: &mut Rng, config: &Config, pace: (u8, u8, u8)) -> [u6
             }
         }
     }
-    assert!(passed.next().is_none() && stripped.next().is_none());
+    assert!(passed.next().is_none() && stripped.next().is_none() && asked.next().is_none());
     counts
 }
 
@@ -216,7 +256,9 @@ fn admit_equals_the_model() {
         config.options.vlan_strip = rng.chance(50);
         set(&mut dut, "trim_pad", config.options.trim_pad.into());
         let pace = [(0, 0, 0), (30, 50, 20), (0, 70, 50)][options % 3];
-        for (total, count) in counts.iter_mut().zip(run(&mut dut, &mut rng, &config, pace)) {
+        let delay = options as u64 % 4;
+        let more = run(&mut dut, &mut rng, &config, pace, delay);
+        for (total, count) in counts.iter_mut().zip(more) {
             *total += count;
         }
     }
@@ -233,6 +275,7 @@ fn admit_equals_the_model() {
     }
 }
 
+/// And what the answer takes: four at an answer two cycles behind the question.
 #[test]
 fn a_frame_takes_two_cycles() {
     let mut rng = Rng(2);
@@ -244,9 +287,11 @@ fn a_frame_takes_two_cycles() {
         let Input::Frame { bytes, drop } = input else { unreachable!("frames only") };
         outcome(i, bytes, *drop, &control[0])
     });
-    let records = (meta, outcomes.collect());
+    let records: (Vec<Record>, Vec<Record>) = (meta, outcomes.collect());
     let mut dut = start(&emit("admit", Admit::default()));
-    let out = simulate(&mut dut, &mut Rng(3), records, (0, 0, 0));
-    let intervals: Vec<u64> = out.cycles.windows(2).map(|w| w[1] - w[0]).collect();
-    assert!(intervals.iter().all(|i| *i == 2), "{intervals:?}");
+    for delay in [0, 1, 2] {
+        let out = simulate(&mut dut, &mut Rng(3), records.clone(), (0, 0, 0), delay);
+        let intervals: Vec<u64> = out.cycles.windows(2).map(|w| w[1] - w[0]).collect();
+        assert!(intervals.iter().all(|i| *i == 2 + delay), "{intervals:?}");
+    }
 }

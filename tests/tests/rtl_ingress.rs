@@ -154,7 +154,9 @@ fn ingress_keeps_tokens_between_frames() {
     s.records = frames.iter().flat_map(|f| axis(&mut rng, f, 8)).collect();
     token.records = (0..200).map(|i| vec![vec![i % 32], vec![i % 3]]).collect();
     (s.gap, token.gap, m.stall) = (20, 90, 30);
-    let mut order = Vec::new();
+    let (mut order, mut entered, mut log) = (Vec::new(), Vec::new(), Vec::new());
+    let line = ["valid", "queue", "kind", "frame"]
+        .map(|field| dut.port(&format!("token_log_{field}")).expect("a log"));
     let (mut index, mut quiet) = (0u64, 0);
     let deadline = dut.cycle() + 500_000;
     while quiet < 400 {
@@ -166,14 +168,19 @@ fn ingress_keeps_tokens_between_frames() {
             assert_eq!(s.records.len(), beats, "a beat beside a token");
             let i = 200 - tokens as u64;
             order.push(Out::Token { queue: i % 32, kind: i % 3 });
+            entered.push([i % 32, i % 3, index]);
         } else if s.records.len() < beats && last {
             let sent = &frames[index as usize];
             let drop = reason(sent).map(|r| u64::from(r.code()));
             order.push(Out::Frame { bytes: sent.bytes.clone(), drop, number: index });
             index += 1;
         }
+        if dut.read(line[0]) == 1 {
+            log.push([1, 2, 3].map(|field| dut.read(line[field])));
+        }
         quiet = if s.records.is_empty() && token.records.is_empty() { quiet + 1 } else { 0 };
     }
+    assert_eq!(log, entered, "queue, kind, frame behind it");
     let got = outputs(&m.records);
     assert_eq!(got.len(), order.len());
     for (got, expected) in got.iter().zip(&order) {

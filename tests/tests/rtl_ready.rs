@@ -18,6 +18,7 @@ fn open() -> Dut {
     let source = Source { top: &design.top, verilog: &design.verilog, trace: false };
     let mut dut = Dut::build(&source).expect("the pipeline builds");
     set(&mut dut, "admit", 1);
+    set(&mut dut, "admit_answer", 1);
     set(&mut dut, "sys_rst", 1);
     (0..4).for_each(|_| dut.clock().expect("runs"));
     set(&mut dut, "sys_rst", 0);

@@ -172,6 +172,7 @@ impl Assembler {
                 }
                 self.close(op, &header[..hdr_len], builder);
             }
+            OpKind::Flushed => {}
         }
         self.join()
     }

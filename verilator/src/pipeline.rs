@@ -30,6 +30,7 @@ const QUIET_CYCLES_PER_TOKEN: u64 = 64;
 struct Ports {
     reset: Port,
     admit: Port,
+    admit_answer: Port,
     reg_addr: Port,
     reg_wdata: Port,
     reg_write: Port,
@@ -41,6 +42,7 @@ impl Ports {
         Ok(Self {
             reset: dut.port("sys_rst")?,
             admit: dut.port("admit")?,
+            admit_answer: dut.port("admit_answer")?,
             reg_addr: dut.port("reg_addr")?,
             reg_wdata: dut.port("reg_wdata")?,
             reg_write: dut.port("reg_write")?,
@@ -172,6 +174,7 @@ impl Pipeline {
         self.dut.set(self.ports.reset, 1);
         self.dut.set(self.ports.reg_write, 0);
         self.dut.set(self.ports.admit, 1);
+        self.dut.set(self.ports.admit_answer, 1);
         for cycle in 0..RESET_CYCLES {
             self.wave()?;
             self.dut.settle()?;

@@ -14,7 +14,7 @@ module groove_rx(
   input wire m_op_ready,
   output wire [63:0] m_axis_tdata, output wire [7:0] m_axis_tkeep, output wire m_axis_tlast,
   output wire m_axis_tvalid, input wire m_axis_tready,
-  input wire admit,
+  input wire admit, input wire admit_answer,
   output wire drop_in_valid, output wire [31:0] drop_in_frame, output wire [2:0] drop_in_reason,
   output reg drop_valid, output reg [31:0] drop_frame, output reg [2:0] drop_reason
 );

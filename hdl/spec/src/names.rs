@@ -68,6 +68,7 @@ coded!(
         Open = "open": "Takes the next frame: the first of a session.",
         Append = "append": "Takes the next frame: its payload joins the session.",
         Close = "close": "Takes no frame: the session is delivered.",
+        Flushed = "flushed": "Takes no frame: a flush-all token of the queue is through.",
     }
 );
 coded!(

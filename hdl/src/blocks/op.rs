@@ -12,7 +12,7 @@ use rust_hdl::prelude::*;
 /// One operation: `OPERATION` of the table, field by field.
 #[derive(Copy, Clone, Debug, PartialEq, Default, LogicStruct)]
 pub struct Operation {
-    pub kind: Bits<2>,
+    pub kind: Bits<3>,
     pub queue: Bits<5>,
     pub session: Bits<10>,
     pub hash: Bits<32>,

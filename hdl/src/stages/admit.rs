@@ -1,18 +1,19 @@
 //! Takes a whole frame in, or drops it, before it changes any state.
 //!
-//!   meta ────┐
-//!            ├─► join ─►[ lengths ]─► finish ─┬─►[ meta ]───► coalesce     2 cycles
-//!   outcome ─┘                                ├─►[ strip ]──► strip
+//!   meta ────┐                       ask ──► answer
+//!            ├─► join ─►[ lengths ]─► finish ─┬─►[ meta ]───► coalesce     2 cycles and the
+//!   outcome ─┘                                ├─►[ strip ]──► strip        answer's
 //!                                             └─►[ drop log, counters ]
 //!
 //! Here the length of the frame is known for the first time: payload, padding, truncation, the
 //! transport verdict and the final say on merging follow from it. A frame rolled back leaves a line
-//! in the drop log and nothing else; one refused for want of buffers (`buffers` low) also tells
-//! `strip` to discard it. Follows the kernel's `inet_gro_receive` and `ipv6_gro_receive` (7.3) for
+//! in the drop log and nothing else; one refused for want of buffers (`buffers` low with the
+//! `answer`) also tells `strip` to discard it. The question stands, unchanged, until `take` or
+//! `refuse` ends it. Follows the kernel's `inet_gro_receive` and `ipv6_gro_receive` (7.3) for
 //! the soft flush.
 //!
 //! Invariants, in `rtl_admit`: every field equals the model's; each frame leaves once, as metadata
-//! or as a drop; tokens pass in order. Not here: who decides on buffers.
+//! or as a drop, and is taken or refused as answered; tokens pass in order. Not here: who decides on buffers.
 
 mod drop_log;
 mod settle;
@@ -31,8 +32,20 @@ pub struct Admit {
     pub cr: ClkRst,
     /// Option of `CONTROL`.
     pub trim_pad: Signal<In, Bit>,
-    /// Low: there are no buffers for a frame that arrives now.
+    /// With `answer`: there are buffers for the frame that is asked for.
     pub buffers: Signal<In, Bit>,
+    /// `buffers` answers what is asked now.
+    pub answer: Signal<In, Bit>,
+    /// Asks for the buffers of a frame.
+    pub ask: Signal<Out, Bit>,
+    /// Its queue.
+    pub ask_queue: Signal<Out, Bits<5>>,
+    /// Its bytes as delivered.
+    pub ask_bytes: Signal<Out, Bits<17>>,
+    /// The frame passes.
+    pub take: Signal<Out, Bit>,
+    /// The frame is dropped for want of buffers.
+    pub refuse: Signal<Out, Bit>,
     pub s: MetaSink,
     pub outcome: OutcomeSink,
     pub m: MetaSource,
@@ -59,7 +72,8 @@ pub struct Admit {
     joined: Signal<Local, Bit>,
     is_frame: Signal<Local, Bit>,
     rolled_back: Signal<Local, Bit>,
-    refuse: Signal<Local, Bit>,
+    asks: Signal<Local, Bit>,
+    refuses: Signal<Local, Bit>,
     pass: Signal<Local, Bit>,
     tell_strip: Signal<Local, Bit>,
     done: Signal<Local, Bit>,
@@ -88,18 +102,24 @@ impl Logic for Admit {
             & (self.outcome.valid.val() | !self.is_frame.val());
         self.rolled_back.next =
             self.finish.q.val() & self.is_frame.val() & self.outcome.outcome.val().drop;
-        self.refuse.next = self.finish.q.val()
-            & self.is_frame.val()
-            & !self.outcome.outcome.val().drop
-            & !self.buffers.val()
-            & !self.strip_waits.q.val();
+        self.asks.next =
+            self.finish.q.val() & self.is_frame.val() & !self.outcome.outcome.val().drop;
+        self.refuses.next =
+            self.asks.val() & self.answer.val() & !self.buffers.val() & !self.strip_waits.q.val();
         self.pass.next = self.finish.q.val()
             & !self.out_waits.q.val()
             & (!self.is_frame.val()
-                | (!self.outcome.outcome.val().drop
+                | (self.asks.val()
+                    & self.answer.val()
                     & self.buffers.val()
                     & !self.strip_waits.q.val()));
-        self.done.next = self.rolled_back.val() | self.refuse.val() | self.pass.val();
+        self.ask.next =
+            self.finish.q.val() & self.is_frame.val() & !self.outcome.outcome.val().drop;
+        self.ask_queue.next = self.s.meta.val().queue;
+        self.ask_bytes.next = self.settle.delivered.val();
+        self.take.next = self.pass.val() & self.is_frame.val();
+        self.refuse.next = self.refuses.val();
+        self.done.next = self.rolled_back.val() | self.refuses.val() | self.pass.val();
         self.finish.d.next = self.joined.val() | (self.finish.q.val() & !self.done.val());
         self.s.ready.next = self.done.val();
         self.outcome.ready.next = self.done.val() & self.is_frame.val();
@@ -132,20 +152,20 @@ impl Logic for Admit {
         self.m.header.next = self.out_header.q.val();
         self.m.valid.next = self.out_waits.q.val();
 
-        self.tell_strip.next = (self.pass.val() & self.is_frame.val()) | self.refuse.val();
+        self.tell_strip.next = (self.pass.val() & self.is_frame.val()) | self.refuses.val();
         self.strip_waits.d.next =
             self.tell_strip.val() | (self.strip_waits.q.val() & !self.strip.ready.val());
         self.strip_held.en.next = self.tell_strip.val();
-        self.strip_held.d.next.discard = self.refuse.val();
+        self.strip_held.d.next.discard = self.refuses.val();
         self.strip_held.d.next.header_bytes = self.header_bytes.val();
         self.strip_held.d.next.payload_bytes = self.settle.settled.val().payload_len;
         self.strip.control.next = self.strip_held.q.val();
         self.strip.valid.next = self.strip_waits.q.val();
 
-        self.log.drop.next = self.rolled_back.val() | self.refuse.val();
+        self.log.drop.next = self.rolled_back.val() | self.refuses.val();
         self.log.drop_frame.next = self.outcome.outcome.val().frame;
         self.log.drop_reason.next = self.outcome.outcome.val().reason;
-        if self.refuse.val() {
+        if self.refuses.val() {
             // DropReason::NoBuffer.
             self.log.drop_reason.next = 4.into();
         }

@@ -221,6 +221,7 @@ impl Logic for Coalesce {
 
         self.back.act.next = self.control.act.val();
         self.back.closes.next = self.closes.val();
+        self.back.mark.next = self.control.mark.val();
         self.back.walking.next = self.control.walking.val();
         self.back.token_kind.next = self.front.meta.val().token_kind;
         self.back.action.next = self.action.val();

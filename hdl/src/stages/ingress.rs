@@ -14,7 +14,10 @@
 //! Invariants: every received frame takes one number, from 0 (`ingress_marks_bad_frames`); bytes
 //! beyond the end are zero (same test); a frame leaves whole or with a marked last beat (same test,
 //! and `ingress_lossy_never_stalls`); tokens stay between frames
-//! (`ingress_keeps_tokens_between_frames`). Not here: any look into the frame.
+//! (`ingress_keeps_tokens_between_frames`), and the log says between which (same test). Not here:
+//! any look into the frame.
+
+mod logs;
 
 use crate::blocks::axis::{AxisRxSink, BeatInfo, BeatSource};
 use crate::blocks::beat_fifo::BeatFifo;
@@ -22,6 +25,7 @@ use crate::blocks::bits::ZExt;
 use crate::blocks::keep::{KeepCount, TailMask};
 use crate::blocks::reg::{ClkRst, RegE, RegR};
 use groove_spec::{DropReason, MAX_FRAME_BYTES, MIN_FRAME_BYTES};
+use logs::Logs;
 use rust_hdl::prelude::*;
 
 /// Flush tokens in.
@@ -63,6 +67,19 @@ pub struct DropLog {
     pub reason: Signal<Out, Bits<3>>,
 }
 
+/// One line of the log of tokens: between which frames each of them entered.
+#[derive(LogicInterface, Default, Clone, Debug)]
+pub struct TokenLog {
+    /// A token entered in this cycle.
+    pub valid: Signal<Out, Bit>,
+    /// Its queue.
+    pub queue: Signal<Out, Bits<5>>,
+    /// Code of `TokenKind`.
+    pub kind: Signal<Out, Bits<2>>,
+    /// Number of the frame behind it.
+    pub frame: Signal<Out, Bits<32>>,
+}
+
 /// What the judging half knows of the frame.
 #[derive(Copy, Clone, Debug, PartialEq, LogicState)]
 pub enum IngressState {
@@ -95,6 +112,8 @@ pub struct Ingress<const W: usize, const K: usize> {
     pub drop_overflow: Signal<Out, Bits<32>>,
     /// Frames dropped whole at their first beat.
     pub drop_in: DropLog,
+    /// Tokens taken.
+    pub token_log: TokenLog,
     count: KeepCount<K>,
     mask: TailMask<W>,
     fifo: BeatFifo<W, 6>,
@@ -115,8 +134,7 @@ pub struct Ingress<const W: usize, const K: usize> {
     number: RegR<Bits<32>>,
     overflows: RegR<Bits<32>>,
     limit: RegR<Bits<14>>,
-    log_valid: RegR<Bit>,
-    log_frame: RegE<Bits<32>>,
+    logs: Logs,
     sum: Signal<Local, Bits<14>>,
     bytes14: Signal<Local, Bits<14>>,
     over: Signal<Local, Bit>,
@@ -155,6 +173,7 @@ impl<const W: usize, const K: usize> Ingress<W, K> {
             frames: Default::default(),
             drop_overflow: Default::default(),
             drop_in: Default::default(),
+            token_log: Default::default(),
             count: Default::default(),
             mask: Default::default(),
             fifo: Default::default(),
@@ -173,8 +192,7 @@ impl<const W: usize, const K: usize> Ingress<W, K> {
             number: Default::default(),
             overflows: Default::default(),
             limit: Default::default(),
-            log_valid: Default::default(),
-            log_frame: Default::default(),
+            logs: Default::default(),
             sum: Default::default(),
             bytes14: Default::default(),
             over: Default::default(),
@@ -210,8 +228,9 @@ impl<const W: usize, const K: usize> Logic for Ingress<W, K> {
         ClkRst::link(&mut self.cr, &mut self.number.cr);
         ClkRst::link(&mut self.cr, &mut self.overflows.cr);
         ClkRst::link(&mut self.cr, &mut self.limit.cr);
-        ClkRst::link(&mut self.cr, &mut self.log_valid.cr);
-        ClkRst::link(&mut self.cr, &mut self.log_frame.cr);
+        ClkRst::link(&mut self.cr, &mut self.logs.cr);
+        DropLog::link(&mut self.drop_in, &mut self.logs.drop_in);
+        TokenLog::link(&mut self.token_log, &mut self.logs.token_log);
         BeatSource::<W>::link(&mut self.m, &mut self.fifo.m);
 
         // First half: one beat or one token.
@@ -294,9 +313,9 @@ impl<const W: usize, const K: usize> Logic for Ingress<W, K> {
         self.total.d.next = self.total.q.val();
         self.number.d.next = self.number.q.val();
         self.overflows.d.next = self.overflows.q.val();
-        self.log_valid.d.next = self.fire.val() & self.refuse.val();
-        self.log_frame.en.next = self.refuse.val();
-        self.log_frame.d.next = self.number.q.val();
+        self.logs.fire.next = self.fire.val();
+        self.logs.refuse.next = self.refuse.val();
+        self.logs.entry.next = self.entry.val();
         if self.fire.val() & !self.a_info.q.val().is_token {
             if self.refuse.val() | self.cut.val() {
                 self.overflows.d.next = self.overflows.q.val() + self.one.val();
@@ -314,8 +333,5 @@ impl<const W: usize, const K: usize> Logic for Ingress<W, K> {
         }
         self.frames.next = self.number.q.val();
         self.drop_overflow.next = self.overflows.q.val();
-        self.drop_in.valid.next = self.log_valid.q.val();
-        self.drop_in.frame.next = self.log_frame.q.val();
-        self.drop_in.reason.next = self.because_overflow.val();
     }
 }

@@ -43,10 +43,10 @@ pub const GSO_NAMES: [&str; 9] = [
 
 layout!(
     /// One operation. Delivery fields hold in ALONE and CLOSE; OPEN and APPEND carry queue,
-    /// session, hdr_len and payload_len of their frame. The header (up to 128 bytes, first byte
+    /// session, hdr_len and payload_len of their frame, FLUSHED its queue alone. The header (up to 128 bytes, first byte
     /// lowest) travels beside it.
     pub OPERATION {
-        kind: 2 "Code of OpKind.",
+        kind: 3 "Code of OpKind.",
         queue: 5 "Receive queue.",
         session: 10 "Session within the queue: bucket * depth + slot; 0 in ALONE.",
         hash: 32 "Receive hash of the first frame.",

@@ -20,6 +20,8 @@ pub struct Settle {
     pub ip_end: Signal<In, Bits<17>>,
     pub sum_good: Signal<In, Bit>,
     pub settled: Signal<Out, FrameMeta>,
+    /// Bytes of the frame as it is delivered.
+    pub delivered: Signal<Out, Bits<17>>,
     is_ip: Signal<Local, Bit>,
     possible: Signal<Local, Bit>,
     fits: Signal<Local, Bit>,
@@ -44,6 +46,7 @@ impl Logic for Settle {
         if self.trims.val() {
             self.bytes.next = self.ip_end.val();
         }
+        self.delivered.next = self.bytes.val();
         self.header.next = bit_cast::<17, 8>(self.meta.val().hdr_len);
         self.payload.next = self.bytes.val() - self.header.val();
         self.soft_now.next = self.is_ip.val()

@@ -6,9 +6,11 @@
 //!   tick:   Tag ─► Match                                                 2 cycles
 //!   flush:  Tag ─► WalkTag ─► WalkPick ─► WalkClose ─► WalkTag ..        3 per session
 //!                              ▲──┘ empty bucket: 1
+//!           flush-all then: ─► Mark                          1
 //!
 //! Tag presents the tag address; Match sees the tag word and presents the session's address; Read
-//! compares; Decide acts. WalkPick goes on to the next bucket while buckets are empty.
+//! compares; Decide acts. WalkPick goes on to the next bucket while buckets are empty. Mark says
+//! that a flush-all is through.
 //!
 //! Follows gro-semantics §1.9 (flush and ageing). Invariants: 4 cycles per frame whatever it does,
 //! unless digests collide (`four_cycles_per_frame`); a flush is bounded (`walks_are_bounded`);
@@ -39,6 +41,8 @@ pub enum State {
     WalkPick,
     /// Its oldest session is there.
     WalkClose,
+    /// All sessions of a flush-all are closed.
+    Mark,
 }
 
 /// The FSM.
@@ -90,6 +94,8 @@ pub struct Control {
     pub act: Signal<Out, Bit>,
     /// Closes the oldest session of a flush.
     pub walk_close: Signal<Out, Bit>,
+    /// Says that a flush-all is through.
+    pub mark: Signal<Out, Bit>,
     /// Stores the advanced tick.
     pub advance_tick: Signal<Out, Bit>,
     state: RegR<State>,
@@ -105,6 +111,7 @@ pub struct Control {
     one10: Constant<Bits<10>>,
     tick: Constant<Bits<2>>,
     flush_old: Constant<Bits<2>>,
+    flush_all: Constant<Bits<2>>,
 }
 
 impl Control {
@@ -135,6 +142,7 @@ impl Control {
             read_session: Default::default(),
             act: Default::default(),
             walk_close: Default::default(),
+            mark: Default::default(),
             advance_tick: Default::default(),
             state: Default::default(),
             full: Default::default(),
@@ -149,6 +157,7 @@ impl Control {
             one10: Constant::new(1.into()),
             tick: kind(TokenKind::Tick),
             flush_old: kind(TokenKind::FlushOld),
+            flush_all: kind(TokenKind::FlushAll),
         }
     }
 }
@@ -176,6 +185,7 @@ impl Logic for Control {
         self.read_session.next = false;
         self.act.next = false;
         self.walk_close.next = false;
+        self.mark.next = false;
         self.advance_tick.next = false;
         self.leaves.next = false;
         match self.state.q.val() {
@@ -255,14 +265,25 @@ impl Logic for Control {
                     self.state.d.next = State::WalkTag;
                 }
             }
+            State::Mark => {
+                if self.emit_free.val() {
+                    self.mark.next = true;
+                    self.full.d.next = false;
+                    self.state.d.next = State::Tag;
+                }
+            }
             _ => {}
         }
         if self.leaves.val() {
             self.ahead.next = self.walk.q.val() + self.one5.val();
             self.state.d.next = State::WalkPick;
             if self.walk.q.val() == self.last_bucket.val() {
-                self.full.d.next = false;
-                self.state.d.next = State::Tag;
+                if self.token_kind.val() == self.flush_all.val() {
+                    self.state.d.next = State::Mark;
+                } else {
+                    self.full.d.next = false;
+                    self.state.d.next = State::Tag;
+                }
             }
         }
         self.walk.d.next = self.ahead.val();

@@ -1,11 +1,13 @@
 //! The two operations that a frame can lead to, as records.
 //!
 //!   session, its number, reason ──► closing, fix        combinational
+//!   mark                        ──► closing
 //!   frame, its class, kind      ──► framed
 //!
 //! Follows gro-semantics §2 (output of coalescing): a session of one frame is delivered as that
 //! frame; a merged one has the first frame's metadata, checksum state partial and the GSO fields.
-//! Invariants: fields without meaning are 0 in CLOSE and ALONE (`operations_equal_the_model`).
+//! Invariants: fields without meaning are 0 in CLOSE, ALONE and FLUSHED
+//! (`operations_equal_the_model`).
 //! Not here: the header (`fixup`).
 
 use super::key::Key;
@@ -24,6 +26,8 @@ pub struct Describe {
     pub queue: Signal<In, Bits<5>>,
     /// Code of `EndReason`.
     pub reason: Signal<In, Bits<5>>,
+    /// No session is closed: a flush-all is through.
+    pub mark: Signal<In, Bit>,
     /// The session that is closed.
     pub session: Signal<In, Session>,
     /// Its number.
@@ -63,7 +67,8 @@ pub struct Describe {
     type_ecn: Constant<Bits<9>>,
     type_accecn: Constant<Bits<9>>,
     kind_ipv4: Constant<Bits<2>>,
-    close_kind: Constant<Bits<2>>,
+    close_kind: Constant<Bits<3>>,
+    flushed_kind: Constant<Bits<3>>,
     alone_kind: Constant<Bits<2>>,
     unnecessary: Constant<Bits<2>>,
     partial: Constant<Bits<2>>,
@@ -73,10 +78,12 @@ pub struct Describe {
 impl Default for Describe {
     fn default() -> Self {
         let code = |code: u8| Constant::new(u64::from(code).into());
+        let kind = |kind: OpKind| Constant::new(u64::from(kind.code()).into());
         let gso = |bits: u16| Constant::new(u64::from(bits).into());
         Self {
             queue: Default::default(),
             reason: Default::default(),
+            mark: Default::default(),
             session: Default::default(),
             close_index: Default::default(),
             meta: Default::default(),
@@ -106,7 +113,8 @@ impl Default for Describe {
             type_ecn: gso(spec::GSO_ECN),
             type_accecn: gso(spec::GSO_ACCECN),
             kind_ipv4: Constant::new(1.into()),
-            close_kind: code(OpKind::Close.code()),
+            close_kind: kind(OpKind::Close),
+            flushed_kind: kind(OpKind::Flushed),
             alone_kind: code(OpKind::Alone.code()),
             unnecessary: code(CsumState::Unnecessary as u8),
             partial: code(CsumState::Partial as u8),
@@ -160,8 +168,13 @@ impl Logic for Describe {
             self.close_op.next.gso_segs = self.session.val().count;
             self.close_op.next.gso_type = self.gso_type.val() | self.cwr_type.val();
         }
+        if self.mark.val() {
+            self.close_op.next = self.no_operation.val();
+            self.close_op.next.kind = self.flushed_kind.val();
+            self.close_op.next.queue = self.queue.val();
+        }
         self.closing.next = self.close_op.val();
-        self.close_fix.next.merged = self.merged.val();
+        self.close_fix.next.merged = self.merged.val() & !self.mark.val();
         self.close_fix.next.l3_kind = self.session.val().l3_kind;
         self.close_fix.next.l3_off = self.session.val().l3_off;
         self.close_fix.next.l4_off = self.session.val().l4_off;
@@ -172,7 +185,7 @@ impl Logic for Describe {
 
         self.payload.next = self.meta.val().payload_len;
         self.frame_op.next = self.no_operation.val();
-        self.frame_op.next.kind = self.kind.val();
+        self.frame_op.next.kind = bit_cast::<3, 2>(self.kind.val());
         self.frame_op.next.queue = self.queue.val();
         self.frame_op.next.session = self.frame_index.val();
         self.frame_op.next.hash = self.meta.val().hash;

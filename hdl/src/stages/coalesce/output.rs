@@ -28,6 +28,8 @@ pub struct Output {
     pub act: Signal<In, Bit>,
     /// A session is closed.
     pub closes: Signal<In, Bit>,
+    /// A flush-all is through.
+    pub mark: Signal<In, Bit>,
     /// By a flush.
     pub walking: Signal<In, Bit>,
     /// Code of `TokenKind`.
@@ -76,6 +78,7 @@ impl Default for Output {
             cr: Default::default(),
             act: Default::default(),
             closes: Default::default(),
+            mark: Default::default(),
             walking: Default::default(),
             token_kind: Default::default(),
             action: Default::default(),
@@ -126,7 +129,8 @@ impl Logic for Output {
         self.describe.frame_index.next = self.frame_index.val();
         self.describe.kind.next = self.action.val().kind;
         self.describe.profile.next = self.profile.val();
-        self.emitter.close.next = self.closes.val();
+        self.describe.mark.next = self.mark.val();
+        self.emitter.close.next = self.closes.val() | self.mark.val();
         self.emitter.frame.next = self.act.val();
         self.emitter.frame_first.next = self.action.val().append;
         self.emitter.closing.next = self.describe.closing.val();
