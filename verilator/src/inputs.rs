@@ -59,6 +59,8 @@ pub(crate) struct Inputs {
     ports: Ports,
     width_bytes: usize,
     lossless: bool,
+    /// Tokens and frames keep their order. Where tokens wait inside, a log tells it instead.
+    ordered: bool,
     /// Whether tready has been high since reset.
     started: bool,
     queue: VecDeque<Item>,
@@ -96,6 +98,7 @@ impl Inputs {
             ports,
             width_bytes: options.width / 8,
             lossless: options.lossless,
+            ordered: true,
             started: false,
             queue: VecDeque::new(),
             queued_bytes: 0,
@@ -109,6 +112,11 @@ impl Inputs {
             token_stall: Stall::new(0, 0, 0),
             garbage: Rng::new(0, 0),
         })
+    }
+
+    /// The same for hardware that takes tokens at any time, and logs where they came in.
+    pub(crate) fn unordered(dut: &Dut, options: &BuildOptions) -> Result<Self, Error> {
+        Ok(Self { ordered: false, ..Self::new(dut, options)? })
     }
 
     /// Forgets all stimulus and offers nothing.
@@ -180,7 +188,7 @@ impl Inputs {
     pub(crate) fn present(&mut self, dut: &mut Dut) {
         self.fetch();
         // Tokens need idle cycles where tready may not fall: it is low in the cycle of a token.
-        let token_may = self.lossless || (self.token_leads && !self.beat_valid);
+        let token_may = self.lossless || !self.ordered || (self.token_leads && !self.beat_valid);
         if !self.token_valid
             && token_may
             && let Some((queue, kind)) = self.token
@@ -192,8 +200,9 @@ impl Inputs {
             self.token_valid = true;
         }
         // A frame behind a token may be offered no sooner than the token.
-        let waits = self.token.is_some() && self.token_leads && !self.token_valid
-            || self.token_valid && !self.lossless;
+        let waits = self.ordered
+            && (self.token.is_some() && self.token_leads && !self.token_valid
+                || self.token_valid && !self.lossless);
         if !self.beat_valid && self.frame.is_some() && !waits && !self.beat_stall.pause() {
             self.present_beat(dut);
         }
@@ -223,7 +232,7 @@ impl Inputs {
         let mut taken = Taken::default();
         let token = self.token_valid && dut.read(self.ports.token_ready) != 0;
         let ready = dut.read(self.ports.ready) != 0;
-        if !ready && self.started && !self.lossless && !self.token_valid {
+        if !ready && self.started && !self.lossless && self.ordered && !self.token_valid {
             let what = "tready fell, though built without back-pressure";
             return Err(violation(dut, "s_axis", what));
         }
@@ -231,14 +240,14 @@ impl Inputs {
         let beat = self.beat_valid && ready;
         if beat {
             let first = self.frame.as_ref().is_some_and(|f| f.offset == 0);
-            if self.token_valid && self.token_leads && !token && first {
+            if self.ordered && self.token_valid && self.token_leads && !token && first {
                 return Err(violation(dut, "s_axis", "a frame overtook the token before it"));
             }
             taken.beat = true;
             taken.frame = self.advance();
         }
         if token {
-            if !self.token_leads && self.frame.is_some() {
+            if self.ordered && !self.token_leads && self.frame.is_some() {
                 return Err(violation(dut, "s_token", "ready inside a frame"));
             }
             taken.token = true;

@@ -18,6 +18,7 @@ mod dut;
 mod error;
 mod inputs;
 mod monitor;
+pub mod nic;
 mod operation;
 mod outputs;
 mod pipeline;

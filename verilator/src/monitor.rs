@@ -26,13 +26,32 @@ impl Monitor {
     pub(crate) fn new(
         dut: &Dut,
         stream: &'static str,
+        names: [&str; 2],
+        fields: &[&str],
+    ) -> Result<Self, Error> {
+        Self::with_prefix(dut, stream, &format!("{stream}_"), names, fields)
+    }
+
+    /// For the ports `<channel>valid`, `<channel>ready` and `<channel><field>`, as AXI names them.
+    pub(crate) fn channel(
+        dut: &Dut,
+        channel: &'static str,
+        fields: &[&str],
+    ) -> Result<Self, Error> {
+        Self::with_prefix(dut, channel, channel, ["valid", "ready"], fields)
+    }
+
+    fn with_prefix(
+        dut: &Dut,
+        stream: &'static str,
+        prefix: &str,
         [valid, ready]: [&str; 2],
         fields: &[&str],
     ) -> Result<Self, Error> {
-        let port = |name: &str| dut.port(&format!("{stream}_{name}"));
+        let port = |name: &str| dut.port(&format!("{prefix}{name}"));
         let fields = fields
             .iter()
-            .map(|name| Ok((format!("{stream}_{name}"), port(name)?)))
+            .map(|name| Ok((format!("{prefix}{name}"), port(name)?)))
             .collect::<Result<Vec<_>, Error>>()?;
         let (valid, ready) = (port(valid)?, port(ready)?);
         Ok(Self { stream, fields, valid, ready, stalled: false, held: Vec::new() })
@@ -46,6 +65,10 @@ impl Monitor {
 
     pub(crate) fn set_ready(&self, dut: &mut Dut, ready: bool) {
         dut.set(self.ready, u64::from(ready));
+    }
+
+    pub(crate) fn is_valid(&self, dut: &Dut) -> bool {
+        dut.read(self.valid) != 0
     }
 
     /// Checks one settled cycle; true if a transfer takes place in it.
@@ -70,8 +93,13 @@ impl Monitor {
 
     /// In reset nothing may be offered.
     pub(crate) fn check_reset(&self, dut: &Dut) -> Result<(), Error> {
-        if dut.read(self.valid) != 0 {
-            return Err(violation(dut, self.stream, "valid before reset ended"));
+        self.check_silent(dut, "valid before reset ended")
+    }
+
+    /// Nothing may be offered, because of `why`.
+    pub(crate) fn check_silent(&self, dut: &Dut, why: &str) -> Result<(), Error> {
+        if self.is_valid(dut) {
+            return Err(violation(dut, self.stream, why));
         }
         Ok(())
     }
