@@ -22,7 +22,8 @@ const UPDATE_LINES_MAX: usize = 120;
 
 const UNSAFE_HOMES: [&str; 4] =
     ["driver/src/dma", "driver/src/vfio", "verilator/src/", "verilator/tests/"];
-const PRINTING_HOMES: [&str; 2] = ["host/cli/src/main.rs", "host/cli/src/commands"];
+const PRINTING_HOMES: [&str; 3] =
+    ["host/cli/src/main.rs", "host/cli/src/commands", "driver/examples/"];
 const PROCESS_HOMES: [&str; 4] = [
     "verilator/src/process.rs",
     "host/cli/tests/",

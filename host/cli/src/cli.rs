@@ -1,19 +1,22 @@
 //! The command line: what can be typed, its help, and its bounds.
 
+mod input;
+mod run;
 mod tools;
+mod wrong;
 
+pub use input::{CutChoice, InputArgs};
+pub use run::{DeviceChoice, RunArgs, SplitChoice};
 pub use tools::{BenchArgs, BenchKind, BenchOptions, SynthArgs};
+pub use wrong::wrong_usage;
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
-use groove_spec::{Profile, QUEUES_MAX};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use groove_spec::QUEUES_MAX;
 
-use crate::settings::{self, Setting};
-use crate::sim::{CutRule, Pace, Setup};
-use crate::{engine, exit};
+use crate::{exit, settings};
 
 /// Receive offloads of a NIC, designed and proven together with their driver.
 ///
@@ -33,6 +36,8 @@ pub struct Cli {
 pub enum Command {
     /// Run a capture through the receive pipeline
     Sim(SimArgs),
+    /// Run a capture through a whole device into the driver, with buffers that come home
+    Run(RunArgs),
     /// Run recorded kernel results through an engine and list what differs
     Golden(GoldenArgs),
     /// Write the hardware as Verilog, with C header and tables
@@ -58,53 +63,21 @@ pub enum EngineChoice {
     Both,
 }
 
-/// What to do with frames that the snap length cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum CutChoice {
-    /// Skip and count them: they are not what was on the wire
-    Skip,
-    /// Run the bytes that are there, and count them
-    Run,
-}
-
 /// Arguments of `groove sim`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = settings::help())]
-#[command(group = ArgGroup::new("pace").args(["batch", "ticks"]))]
 pub struct SimArgs {
-    /// Capture to read: pcap or pcapng, Ethernet; - is standard input
-    #[arg(value_name = "CAPTURE")]
-    pub capture: PathBuf,
+    /// What runs through the pipeline.
+    #[command(flatten)]
+    pub input: InputArgs,
 
     /// Engine that runs the frames
     #[arg(long, value_enum, default_value = "both")]
     pub engine: EngineChoice,
 
-    /// Merge rules of which kernel
-    #[arg(long, value_name = "P", default_value = Profile::Linux73.name())]
-    #[arg(value_parser = profile_parser())]
-    pub profile: Profile,
-
-    /// Set an option of the hardware; may be repeated (options below)
-    #[arg(long = "set", value_name = "OPTION=VALUE", value_parser = Setting::parse)]
-    pub settings: Vec<Setting>,
-
     /// Bus width of the hardware in bits
     #[arg(long, value_name = "N", default_value = "512", value_parser = width_parser())]
     pub width: usize,
-
-    /// Receive queues, 1 to 32; the indirection table is spread over them
-    #[arg(long, value_name = "N", default_value_t = QUEUES_MAX as u8)]
-    #[arg(value_parser = clap::value_parser!(u8).range(1..=QUEUES_MAX as i64))]
-    pub queues: u8,
-
-    /// Frames of one queue that end that queue's poll, which flushes it [default: 64]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub batch: Option<u32>,
-
-    /// Age sessions by the capture's own time, in intervals of so many microseconds, instead
-    #[arg(long, value_name = "MICROSECONDS", value_parser = clap::value_parser!(u64).range(1..))]
-    pub ticks: Option<u64>,
 
     /// Share of cycles, in percent, in which a port of the hardware is made to wait
     #[arg(long, value_name = "PERCENT", default_value_t = 0)]
@@ -127,38 +100,6 @@ pub struct SimArgs {
     /// Write the hardware's waveform
     #[arg(long, value_name = "FILE.fst")]
     pub wave: Option<PathBuf>,
-
-    /// Read at most so many records
-    #[arg(long, value_name = "N")]
-    pub limit: Option<u64>,
-
-    /// What to do with frames that the snap length cut
-    #[arg(long, value_enum, default_value = "skip")]
-    pub cut: CutChoice,
-}
-
-impl SimArgs {
-    /// What the run is to do.
-    pub fn setup(&self) -> Setup {
-        let mut config = engine::Config {
-            profile: self.profile,
-            rss: groove_model::RssConfig::spread(self.queues),
-            queues: self.queues,
-            ..engine::Config::default()
-        };
-        for setting in &self.settings {
-            setting.apply(&mut config);
-        }
-        let pace = match self.ticks {
-            Some(microseconds) => Pace::Ticks(Duration::from_micros(microseconds)),
-            None => Pace::Batch(self.batch.unwrap_or(64)),
-        };
-        let cut = match self.cut {
-            CutChoice::Skip => CutRule::Skip,
-            CutChoice::Run => CutRule::Run,
-        };
-        Setup { config, pace, cut, limit: self.limit }
-    }
 }
 
 /// Which engine is held against recorded kernels.
@@ -180,6 +121,10 @@ pub struct GoldenArgs {
     /// Engine to check
     #[arg(long, value_enum, default_value = "model")]
     pub engine: GoldenEngine,
+
+    /// Whole device to check instead: rings, memory and the driver that takes the deliveries
+    #[arg(long, value_enum, conflicts_with = "engine")]
+    pub device: Option<DeviceChoice>,
 
     /// Only this recorded kernel
     #[arg(long, value_name = "LABEL")]
@@ -252,11 +197,6 @@ pub struct DoctorArgs {
     /// As JSON, for machines
     #[arg(long)]
     pub json: bool,
-}
-
-fn profile_parser() -> impl TypedValueParser<Value = Profile> {
-    PossibleValuesParser::new(Profile::NAMES)
-        .map(|name| Profile::from_name(&name).unwrap_or(Profile::Linux73))
 }
 
 /// Bus widths as an argument.

@@ -1,12 +1,15 @@
 //! The commands: the only place that prints, besides `main`.
 
 mod bench;
+mod device;
 mod doctor;
 mod emit;
 mod engine;
 mod golden;
 mod measured;
 mod output;
+mod progress;
+mod run;
 mod sim;
 mod spec;
 mod synth;
@@ -18,6 +21,7 @@ use crate::cli::{Cli, Command};
 pub fn run(cli: &Cli) -> Result<(), Failure> {
     match &cli.command {
         Command::Sim(args) => sim::run(args),
+        Command::Run(args) => run::run(args),
         Command::Golden(args) => golden::run(args),
         Command::Emit(args) => emit::run(args),
         Command::Spec(args) => spec::run(&args.action),

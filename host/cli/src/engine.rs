@@ -13,7 +13,10 @@ pub use groove_model::{Config, Event};
 pub use model::ModelEngine;
 pub use rtl::{RtlEngine, RtlOptions, SharedPipeline};
 
+use groove_driver::{QueueError, SetupError};
 use groove_spec::TokenKind;
+
+use crate::run::BedError;
 
 /// Why an engine stopped.
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +27,15 @@ pub enum EngineError {
     /// The hardware cannot be built, broke a protocol, or came to a stop.
     #[error("{0}")]
     Rtl(#[from] groove_verilator::Error),
+    /// A device did not take a frame.
+    #[error("{0}")]
+    Bed(#[from] BedError),
+    /// The driver did not take a device.
+    #[error("the driver does not take the device")]
+    Setup(#[from] SetupError),
+    /// The driver gave a queue up.
+    #[error("the driver gave up a queue")]
+    Queue(#[from] QueueError),
 }
 
 /// One engine.

@@ -12,29 +12,30 @@ pub const DEVICE: u8 = 3;
 pub const MISMATCH: u8 = 4;
 /// A tool that is needed is missing or too old.
 pub const TOOL: u8 = 5;
+/// Ended by Ctrl-C or SIGTERM, drained and reported: as shells say it, 128 and the signal's number.
+pub const INTERRUPTED: u8 = 130;
 
 /// Codes with their meaning, in order.
-pub const TABLE: [(u8, &str); 6] = [
+pub const TABLE: [(u8, &str); 7] = [
     (OK, "everything asked for was done"),
     (FAULT, "internal fault of Groove: please report it"),
     (USAGE, "wrong usage, or input that cannot be used"),
     (DEVICE, "device absent or refused"),
     (MISMATCH, "mismatch between engines or with a kernel, or a generated file is stale"),
     (TOOL, "a needed tool is missing or too old"),
+    (INTERRUPTED, "ended by Ctrl-C; what was run until then is drained, checked and reported"),
 ];
 
 /// The table as text, as shown below `--help`.
 pub fn table() -> String {
-    let rows = TABLE.iter().map(|(code, text)| format!("\n  {code}  {text}"));
+    let rows = TABLE.iter().map(|(code, text)| format!("\n  {code:<3}  {text}"));
     format!("Exit codes:{}", rows.collect::<String>())
 }
 
 #[cfg(test)]
 mod tests {
     #[test]
-    fn codes_are_their_positions() {
-        for (position, (code, _)) in super::TABLE.iter().enumerate() {
-            assert_eq!(position, usize::from(*code));
-        }
+    fn codes_ascend() {
+        assert!(super::TABLE.is_sorted_by(|(a, _), (b, _)| a < b));
     }
 }

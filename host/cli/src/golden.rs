@@ -4,15 +4,18 @@
 //!                           └─► left out, with the reason
 //!
 //! An engine is plugged in as a [`Runner`]: [`KernelModel`] takes the recorded metadata as given;
-//! [`EngineRunner`] takes any [`Engine`], the hardware included, and lets it compute everything.
+//! [`EngineRunner`] takes any [`Engine`], the hardware included, and lets it compute everything;
+//! [`DeviceRunner`] takes a whole device, and what its driver delivers.
 
 pub mod case;
+mod device;
 mod kernel;
 pub mod plan;
 mod read;
 mod view;
 
 pub use case::{Case, ReadError, Recorded};
+pub use device::DeviceRunner;
 pub use kernel::{UnknownKernel, configuration};
 pub use plan::{LeftOut, Plan, Step};
 pub use read::cases;

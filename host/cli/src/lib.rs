@@ -14,6 +14,7 @@ pub mod engine;
 pub mod exit;
 mod failure;
 pub mod golden;
+pub mod run;
 pub mod settings;
 pub mod sim;
 pub mod spec;

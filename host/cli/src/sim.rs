@@ -20,8 +20,8 @@ mod waves;
 
 pub use engines::{Engines, Stop};
 pub use ledger::{Conservation, Ledger, Source};
-pub use report::{Counters, MismatchReport, Place, Report, Skipped};
-pub use schedule::{Pace, Schedule};
+pub use report::{Counters, MismatchReport, Place, Report, Skipped, by_drop};
+pub use schedule::{Pace, Schedule, Token};
 pub use table::table;
 pub use waves::{WaveError, record_waves};
 
@@ -72,8 +72,13 @@ pub enum SimError {
     #[error(transparent)]
     Output(capture::Error),
     /// A frame was lost, invented or delivered twice.
-    #[error("frames are not conserved: {0}")]
-    Conservation(#[from] Conservation),
+    #[error("frames are not conserved: {fault}")]
+    Conservation {
+        /// Which, and how.
+        fault: Conservation,
+        /// Clock cycle in which it showed, if it was the hardware alone.
+        cycle: Option<u64>,
+    },
 }
 
 impl SimError {
@@ -81,6 +86,7 @@ impl SimError {
     pub fn cycle(&self) -> Option<u64> {
         match self {
             Self::Engine { source: EngineError::Rtl(error), .. } => error.cycle(),
+            Self::Conservation { cycle, .. } => *cycle,
             _ => None,
         }
     }
@@ -236,7 +242,10 @@ impl Run<'_> {
                 let frame = self.report.frames.saturating_sub(1);
                 return Err(SimError::Engine { engine, frame, source });
             }
-            Some(Stop::Conservation(fault)) => return Err(fault.into()),
+            Some(Stop::Conservation(fault)) => {
+                let cycle = self.engines.conservation_cycle(&fault);
+                return Err(SimError::Conservation { fault, cycle });
+            }
             Some(Stop::Output(error)) => return Err(SimError::Output(error)),
         };
         self.report.close(damage.as_ref(), mismatch.as_ref());

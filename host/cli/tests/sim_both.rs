@@ -137,15 +137,15 @@ fn a_missing_delivery_is_named() {
 #[test]
 fn frames_that_vanish_or_double_are_a_fault_of_a_single_engine_too() {
     let lose = |events: &mut Vec<Event>| events.clear();
-    let SimError::Conservation(fault) = one(lose) else { panic!("not noticed") };
+    let SimError::Conservation { fault, .. } = one(lose) else { panic!("not noticed") };
     assert_eq!(fault, Conservation::Lost(7, 0));
     let double = |events: &mut Vec<Event>| {
         let again = events.clone();
         events.extend(again);
     };
-    let SimError::Conservation(fault) = one(double) else { panic!("not noticed") };
+    let SimError::Conservation { fault, .. } = one(double) else { panic!("not noticed") };
     assert_eq!(fault, Conservation::Unknown(0));
     let invent = change(3, |d| d.frames.push(99));
-    let SimError::Conservation(fault) = one(invent) else { panic!("not noticed") };
+    let SimError::Conservation { fault, .. } = one(invent) else { panic!("not noticed") };
     assert_eq!(fault, Conservation::Unknown(99));
 }

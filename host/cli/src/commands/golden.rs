@@ -8,10 +8,12 @@ use std::rc::Rc;
 use groove_verilator::{BuildOptions, Pipeline};
 use serde_json::{Value, json};
 
-use super::{engine, output};
+use super::{device, engine, output};
 use crate::cli::{GoldenArgs, GoldenEngine};
 use crate::engine::{Config, RtlEngine, RtlOptions};
-use crate::golden::{self, Case, EngineRunner, KernelModel, Outcome, ReadError, Runner};
+use crate::golden::{
+    self, Case, DeviceRunner, EngineRunner, KernelModel, Outcome, ReadError, Runner,
+};
 use crate::{Failure, exit};
 
 /// What came of one kernel's cases.
@@ -91,6 +93,10 @@ fn kernels(args: &GoldenArgs, cases: &[Case]) -> Result<Vec<(String, Config)>, F
 }
 
 fn runner(args: &GoldenArgs) -> Result<Box<dyn Runner>, Failure> {
+    if let Some(choice) = args.device {
+        let bed = device::open(choice, &device::Options::of_golden(args))?;
+        return Ok(Box::new(DeviceRunner(bed)));
+    }
     if args.engine == GoldenEngine::Model {
         return Ok(Box::new(KernelModel));
     }

@@ -19,6 +19,7 @@ pub fn report(json: Option<&Path>, table: &str, data: &impl Serialize) -> Result
     }
     std::fs::write(path, text + "\n").map_err(|e| {
         Failure::caused(exit::USAGE, format!("failed to write {}", path.display()), &e)
+            .help("check that the directory exists, is writable and has room")
     })?;
     output::data(table)
 }

@@ -1,36 +1,28 @@
 //! `groove sim`: arguments to engines, report to table and JSON, difference to a capture and a
 //! command that repeats it.
 
-use std::fs;
-use std::io::IsTerminal;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
-use groove_spec::MAX_HEADER_BYTES;
 use groove_verilator::{BuildOptions, Wave};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::{engine, output};
+use super::progress::Progress;
+use super::{engine, measured, output};
 use crate::capture::{self, Reader, Writer};
-use crate::cli::{CutChoice, EngineChoice, SimArgs};
+use crate::cli::{CutChoice, EngineChoice, InputArgs, SimArgs};
 use crate::engine::{EngineError, ModelEngine, RtlEngine, RtlOptions};
-use crate::sim::{self, Engines, MismatchReport, Outcome, SimError};
+use crate::sim::{self, Engines, MismatchReport, SimError, Skipped};
 use crate::{Failure, exit};
 
 /// Where the frames of a difference go.
 const MISMATCH_FILE: &str = "groove-mismatch.pcapng";
 /// Where the signals around a failure go.
 const WAVE_FILE: &str = "groove-mismatch.fst";
-/// Runs shorter than this get no progress bar.
-const PROGRESS_AFTER: Duration = Duration::from_millis(500);
-/// Frames between two looks at the clock.
-const PROGRESS_EVERY: u32 = 256;
 
 /// Runs the command.
 pub fn run(args: &SimArgs) -> Result<(), Failure> {
     check(args)?;
-    let setup = args.setup();
-    let mut reader = Reader::open(&args.capture).map_err(|e| capture_failure(&e))?;
+    let setup = args.input.setup();
+    let mut reader = Reader::open(&args.input.capture).map_err(|e| capture_failure(&e))?;
     let engines = engines(args, &setup)?;
     let mut out = match &args.out {
         Some(path) => Some(Writer::create(path).map_err(|e| capture_failure(&e))?),
@@ -48,7 +40,11 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
     if let Some(out) = out {
         out.finish().map_err(|e| capture_failure(&e))?;
     }
-    print(args, &outcome)?;
+    let report = &outcome.report;
+    // What was refused before its first record has nothing to report.
+    if report.records > 0 || outcome.damage.is_none() {
+        measured::report(args.json.as_deref(), &sim::table(report), report)?;
+    }
     if let Some(mismatch) = &outcome.mismatch {
         let records = outcome.report.records;
         let setup = sim::Setup { limit: Some(records), ..setup };
@@ -56,17 +52,27 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
         let waves = waves(args, mismatch.cycle, &setup);
         return Err(mismatch_failure(args, mismatch, records, waves, Path::new("")));
     }
-    if let Some(damage) = &outcome.damage {
+    read_failure(&outcome.damage, report.frames, &report.skipped, &args.input)
+}
+
+/// What is wrong with a capture that was run as far as it could be.
+pub fn read_failure(
+    damage: &Option<capture::Error>,
+    frames: u64,
+    skipped: &Skipped,
+    input: &InputArgs,
+) -> Result<(), Failure> {
+    if let Some(damage) = damage {
         return Err(capture_failure(damage));
     }
-    let report = &outcome.report;
-    if report.frames == 0 && report.skipped.cut > 0 {
-        let message = format!("capture {}: every frame is cut by the snap length", report.capture);
+    let capture = input.capture.display();
+    if frames == 0 && skipped.cut > 0 {
+        let message = format!("capture {capture}: every frame is cut by the snap length");
         return Err(Failure::usage(message)
             .help("record whole frames with `tcpdump --snapshot-length 0`, or run what is there with --cut run"));
     }
-    if report.frames == 0 && args.limit != Some(0) {
-        let message = format!("capture {} holds no frame", report.capture);
+    if frames == 0 && input.limit != Some(0) {
+        let message = format!("capture {capture} holds no frame");
         return Err(Failure::usage(message).help("record again while there is traffic"));
     }
     Ok(())
@@ -81,20 +87,7 @@ fn check(args: &SimArgs) -> Result<(), Failure> {
     if args.engine == EngineChoice::Model {
         return Ok(());
     }
-    let config = args.setup().config;
-    let only_model = |what: &str, why: &str| {
-        Err(Failure::usage(format!("--set {what}: {why}")).help("use --engine model"))
-    };
-    if config.max_header_bytes != Some(MAX_HEADER_BYTES) {
-        return only_model("max_header", "the hardware takes headers of up to 128 bytes");
-    }
-    if config.options.tunnels {
-        return only_model("tunnels=on", "the hardware has them fixed to off");
-    }
-    if config.options.pppoe {
-        return only_model("pppoe=on", "the hardware has it fixed to off");
-    }
-    Ok(())
+    engine::check_hardware(&args.input.setup().config, "use --engine model")
 }
 
 fn engines(args: &SimArgs, setup: &sim::Setup) -> Result<Engines, Failure> {
@@ -111,7 +104,7 @@ fn engines(args: &SimArgs, setup: &sim::Setup) -> Result<Engines, Failure> {
 fn rtl(args: &SimArgs, setup: &sim::Setup, wave: Option<Wave>) -> Result<RtlEngine, EngineError> {
     let build = BuildOptions {
         width: args.width,
-        queues: args.queues.into(),
+        queues: args.input.queues.into(),
         trace: wave.is_some(),
         ..BuildOptions::default()
     };
@@ -126,13 +119,13 @@ fn waves(args: &SimArgs, cycle: Option<u64>, setup: &sim::Setup) -> Option<Strin
     if let Some(path) = &args.wave {
         return Some(format!("signals: cycle {cycle} of {}", path.display()));
     }
-    if args.capture.is_file() {
+    if args.input.capture.is_file() {
         // The first build with waves takes minutes. If nobody hears it, go on.
         let talk = format!("repeating the run to record its signals around cycle {cycle}");
         let _ = output::talk(&talk);
     }
     let open = || rtl(args, setup, Some(Wave::around(WAVE_FILE, cycle)));
-    Some(match sim::record_waves(&args.capture, setup, Path::new(WAVE_FILE), cycle, open) {
+    Some(match sim::record_waves(&args.input.capture, setup, Path::new(WAVE_FILE), cycle, open) {
         Ok(time) => format!("signals around cycle {cycle}: {WAVE_FILE}, at time {time}"),
         Err(error) => format!(
             "signals around cycle {cycle} could not be recorded: {error}; repeat it with \
@@ -141,26 +134,8 @@ fn waves(args: &SimArgs, cycle: Option<u64>, setup: &sim::Setup) -> Option<Strin
     })
 }
 
-/// Table and JSON, each to where it belongs.
-fn print(args: &SimArgs, outcome: &Outcome) -> Result<(), Failure> {
-    let table = sim::table(&outcome.report);
-    let Some(path) = &args.json else { return output::data(&table) };
-    let mut json = serde_json::to_string_pretty(&outcome.report)
-        .map_err(|e| Failure::fault(format!("report as JSON: {e}")))?;
-    json.push('\n');
-    if path.as_os_str() == "-" {
-        output::talk(&table)?;
-        return output::data(&json);
-    }
-    fs::write(path, json).map_err(|e| {
-        let message = format!("failed to write {}", path.display());
-        Failure::caused(exit::USAGE, message, &e)
-            .help("check that the directory exists, is writable and has room")
-    })?;
-    output::data(&table)
-}
-
-fn capture_failure(error: &capture::Error) -> Failure {
+/// A capture that cannot be read or written, as a failure.
+pub fn capture_failure(error: &capture::Error) -> Failure {
     Failure::of(exit::USAGE, error).help(error.help())
 }
 
@@ -174,7 +149,7 @@ fn sim_failure(error: &SimError) -> Failure {
             failure.message = error.to_string();
             failure
         }
-        SimError::Conservation(_) => {
+        SimError::Conservation { .. } => {
             Failure::of(exit::FAULT, error).help("this is a fault of Groove: please report it")
         }
     }
@@ -211,7 +186,7 @@ fn write_kept(mismatch: &MismatchReport, path: &Path) -> Result<(), capture::Err
 
 /// The command line that gives the same result with the fewest records.
 fn repeat(args: &SimArgs, records: u64) -> String {
-    let mut words = vec!["groove".to_owned(), "sim".to_owned(), quote(&args.capture)];
+    let mut words = vec!["groove".to_owned(), "sim".to_owned(), quote(&args.input.capture)];
     let mut add = |flag: &str, value: String| words.push(format!("--{flag} {value}"));
     let engine = match args.engine {
         EngineChoice::Model => "model",
@@ -219,19 +194,19 @@ fn repeat(args: &SimArgs, records: u64) -> String {
         EngineChoice::Both => "both",
     };
     add("engine", engine.to_owned());
-    add("profile", args.profile.name().to_owned());
-    for setting in &args.settings {
+    add("profile", args.input.profile.name().to_owned());
+    for setting in &args.input.settings {
         add("set", setting.to_string());
     }
     add("width", args.width.to_string());
-    add("queues", args.queues.to_string());
-    match args.ticks {
+    add("queues", args.input.queues.to_string());
+    match args.input.ticks {
         Some(ticks) => add("ticks", ticks.to_string()),
-        None => add("batch", args.batch.unwrap_or(64).to_string()),
+        None => add("batch", args.input.batch.unwrap_or(64).to_string()),
     }
     add("stall", args.stall.to_string());
     add("seed", args.seed.to_string());
-    if args.cut == CutChoice::Run {
+    if args.input.cut == CutChoice::Run {
         add("cut", "run".to_owned());
     }
     add("limit", records.to_string());
@@ -248,53 +223,14 @@ fn quote(path: &Path) -> String {
     }
 }
 
-/// A bar on standard error, for runs that take a while and only for people.
-struct Progress {
-    total_bytes: Option<u64>,
-    start: Instant,
-    calls: u32,
-    bar: Option<ProgressBar>,
-    terminal: bool,
-}
-
-impl Progress {
-    fn new(total_bytes: Option<u64>) -> Self {
-        let terminal = std::io::stderr().is_terminal();
-        Self { total_bytes, start: Instant::now(), calls: 0, bar: None, terminal }
-    }
-
-    fn at(&mut self, position: u64) {
-        self.calls = self.calls.wrapping_add(1);
-        if !self.terminal || !self.calls.is_multiple_of(PROGRESS_EVERY) {
-            return;
-        }
-        if self.bar.is_none() && self.start.elapsed() >= PROGRESS_AFTER {
-            let bar = ProgressBar::with_draw_target(self.total_bytes, ProgressDrawTarget::stderr());
-            let style = ProgressStyle::with_template(
-                "{bar:40} {bytes} of {total_bytes}, {elapsed} ({eta} to go)",
-            );
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-            self.bar = Some(bar);
-        }
-        if let Some(bar) = &self.bar {
-            bar.set_position(position);
-        }
-    }
-
-    fn finish(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::{Cli, Command};
+    use crate::cli::{Cli, Command, InputArgs};
     use crate::compare::Mismatch;
     use clap::Parser;
     use groove_spec::DropReason;
+    use std::time::Duration;
 
     #[test]
     fn the_repeating_command_means_the_same() {
@@ -309,10 +245,13 @@ mod tests {
         let text = repeat(&args, 9).replace("'it'\\''s.pcap'", "it's.pcap");
         let again: Vec<String> = text.split_whitespace().map(String::from).collect();
         let again = parse(&again);
-        assert_eq!(again.limit, Some(9));
-        let same = |args: &SimArgs| SimArgs { limit: None, ..args.clone() };
+        assert_eq!(again.input.limit, Some(9));
+        let same = |args: &SimArgs| {
+            let input = InputArgs { limit: None, ..args.input.clone() };
+            SimArgs { input, ..args.clone() }
+        };
         assert_eq!(format!("{:?}", same(&again)), format!("{:?}", same(&args)));
-        assert_eq!(Path::new("it's.pcap"), again.capture);
+        assert_eq!(Path::new("it's.pcap"), again.input.capture);
     }
 
     #[test]
@@ -321,7 +260,7 @@ mod tests {
             let Command::Sim(args) = Cli::parse_from(line.split(' ')).command else {
                 panic!("not sim")
             };
-            waves(&args, cycle, &args.setup())
+            waves(&args, cycle, &args.input.setup())
         };
         // A failure without a cycle is none of the hardware's.
         assert_eq!(shown("groove sim x.pcap", None), None);

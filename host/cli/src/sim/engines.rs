@@ -80,6 +80,16 @@ impl Engines {
         }
     }
 
+    /// Clock cycle in which one engine alone lost or invented a frame. Of two engines both did, or
+    /// they would differ: then the model is wrong, and it has no clock.
+    pub fn conservation_cycle(&self, fault: &Conservation) -> Option<u64> {
+        match (self, fault) {
+            (Self::One(engine), Conservation::Unknown(frame)) => engine.cycle(Some(*frame)),
+            (Self::One(engine), _) => engine.cycle(None),
+            (Self::Both(..), _) => None,
+        }
+    }
+
     fn step(
         &mut self,
         mut step: impl FnMut(&mut dyn Engine, &mut Vec<Event>) -> Result<(), EngineError>,

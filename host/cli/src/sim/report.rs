@@ -51,7 +51,8 @@ pub struct Counters {
 }
 
 impl Counters {
-    fn add(&mut self, delivery: &Delivery, wire_bytes: u64) {
+    /// Counts a delivery whose frames had `wire_bytes` bytes.
+    pub fn add(&mut self, delivery: &Delivery, wire_bytes: u64) {
         let frames = delivery.frames.len() as u64;
         self.frames += frames;
         self.deliveries += 1;
@@ -262,7 +263,8 @@ fn by_name<S: Serializer>(counts: &[u64], names: &[&str], out: S) -> Result<S::O
     map.end()
 }
 
-fn by_drop<S: Serializer>(counts: &[u64], out: S) -> Result<S::Ok, S::Error> {
+/// Counts by the name of the reason.
+pub fn by_drop<S: Serializer>(counts: &[u64], out: S) -> Result<S::Ok, S::Error> {
     by_name(counts, DropReason::NAMES, out)
 }
 

@@ -42,7 +42,8 @@ fn head(report: &Report) -> String {
     if report.skipped.empty > 0 {
         line("", format!("{} without a byte, skipped", count(report.skipped.empty, "record")));
     }
-    line("engine", format!("{}: {}", report.engine, report.result));
+    let verdict = if report.frames > 0 { format!(": {}", report.result) } else { String::new() };
+    line("engine", format!("{}{verdict}", report.engine));
     let options = if report.options.is_empty() { "none".into() } else { report.options.join(" ") };
     line("profile", format!("{}, options {options}", report.profile));
     line("flush", format!("{}, {}", report.pace, count(report.queue_count.into(), "queue")));

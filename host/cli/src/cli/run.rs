@@ -1,0 +1,101 @@
+//! Arguments of `groove run`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use groove_spec::nic::{BUFFER_ALIGN_BYTES, BUFFER_BYTES_MAX, BUFFER_BYTES_MIN};
+
+use super::{InputArgs, width_parser};
+use crate::run::{Release, Shortage};
+use crate::settings;
+
+/// Which device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DeviceChoice {
+    /// The software model with rings, memory and interrupts
+    Model,
+    /// The hardware under Verilator, with a memory behind its AXI port
+    Rtl,
+}
+
+/// Headers apart from payload, or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SplitChoice {
+    /// Headers to header slots, payload alone to buffers
+    On,
+    /// Header and payload to the same buffer
+    Off,
+}
+
+/// Arguments of `groove run`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = settings::help())]
+pub struct RunArgs {
+    /// What comes from the wire.
+    #[command(flatten)]
+    pub input: InputArgs,
+
+    /// Device that the driver runs on
+    #[arg(long, value_enum, default_value = "model")]
+    pub device: DeviceChoice,
+
+    /// Receiving threads; the queues are dealt out to them, and each owns its queues
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u8).range(1..=32))]
+    pub threads: u8,
+
+    /// Where deliveries are released: on the receiving thread, on another one, or in turn
+    #[arg(long, value_enum, default_value = "mixed")]
+    pub release: Release,
+
+    /// Bytes of a buffer: 2,048 to 65,536, a multiple of 64
+    #[arg(long, value_name = "BYTES", default_value_t = 4096, value_parser = buffer_bytes)]
+    pub buffer: usize,
+
+    /// Buffers of each queue, 16 to 32,768
+    #[arg(long, value_name = "N", default_value_t = 1024)]
+    #[arg(value_parser = clap::value_parser!(u32).range(16..=32768))]
+    pub pool: u32,
+
+    /// Headers apart from payload
+    #[arg(long, value_enum, default_value = "on")]
+    pub split: SplitChoice,
+
+    /// Frames that find no free buffer: wait for the driver, or drop as on a wire
+    #[arg(long, value_enum, default_value = "wait")]
+    pub shortage: Shortage,
+
+    /// Bus width of the hardware in bits
+    #[arg(long, value_name = "N", default_value = "512", value_parser = width_parser())]
+    pub width: usize,
+
+    /// Clock cycles that the hardware's memory takes to answer
+    #[arg(long, value_name = "CYCLES", default_value_t = 0)]
+    #[arg(value_parser = clap::value_parser!(u32).range(0..=10_000))]
+    pub latency: u32,
+
+    /// Share of cycles, in percent, in which a port of the hardware is made to wait
+    #[arg(long, value_name = "PERCENT", default_value_t = 0)]
+    #[arg(value_parser = clap::value_parser!(u8).range(0..=90))]
+    pub stall: u8,
+
+    /// Seed of the stalls
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+
+    /// Report as JSON, to FILE, or to standard output with the table on standard error
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "-")]
+    pub json: Option<PathBuf>,
+}
+
+/// Held to what the table allows.
+fn buffer_bytes(text: &str) -> Result<usize, String> {
+    let allowed = BUFFER_BYTES_MIN..=BUFFER_BYTES_MAX;
+    let fits = |n: &usize| allowed.contains(n) && n.is_multiple_of(BUFFER_ALIGN_BYTES);
+    text.parse().ok().filter(fits).ok_or_else(|| {
+        format!(
+            "not a multiple of {BUFFER_ALIGN_BYTES} from {BUFFER_BYTES_MIN} to {BUFFER_BYTES_MAX}"
+        )
+    })
+}

@@ -1,0 +1,79 @@
+//! `groove run`: a capture through a device and the driver; report to table and JSON; Ctrl-C drains.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+
+use super::progress::Progress;
+use super::{device, measured, sim};
+use crate::capture::Reader;
+use crate::cli::{RunArgs, SplitChoice};
+use crate::run::{self, RunError, Setup};
+use crate::{Failure, exit};
+
+/// Runs the command.
+pub fn run(args: &RunArgs) -> Result<(), Failure> {
+    let setup = setup(args);
+    device::check(args.device, &setup.input.config)?;
+    let mut reader = Reader::open(&args.input.capture).map_err(|e| sim::capture_failure(&e))?;
+    let bed = device::open(args.device, &device::Options::of_run(args))?;
+    let stop = signals()?;
+    let mut progress = Progress::new(reader.total_bytes());
+    let outcome = run::run(&mut reader, bed, &setup, &stop, &mut |at| progress.at(at));
+    progress.finish();
+    let outcome = outcome.map_err(|error| run_failure(&error))?;
+    let report = &outcome.report;
+    if report.records > 0 || outcome.damage.is_none() {
+        measured::report(args.json.as_deref(), &run::table(report), report)?;
+    }
+    if let Some(mismatch) = &outcome.mismatch {
+        let mut lines = mismatch.lines.iter().cloned();
+        let first = lines.next().unwrap_or_default();
+        let mut failure = Failure::new(exit::MISMATCH, format!("driver and model differ: {first}"));
+        failure.causes = lines.collect();
+        return Err(failure.help("`groove sim` says whether the pipeline alone is right"));
+    }
+    if report.interrupted {
+        let message = format!("interrupted behind frame {}", report.frames);
+        return Err(Failure::new(exit::INTERRUPTED, message)
+            .help("the report holds for the frames up to there; all of them are accounted for"));
+    }
+    sim::read_failure(&outcome.damage, report.frames, &report.skipped, &args.input)
+}
+
+fn setup(args: &RunArgs) -> Setup {
+    Setup {
+        input: args.input.setup(),
+        threads: args.threads.into(),
+        release: args.release,
+        pool: args.pool as usize,
+        buffer_bytes: args.buffer,
+        split: args.split == SplitChoice::On,
+        shortage: args.shortage,
+    }
+}
+
+/// A flag that the first Ctrl-C or SIGTERM raises; the second one ends at once.
+fn signals() -> Result<Arc<AtomicBool>, Failure> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        let code = exit::INTERRUPTED.into();
+        flag::register_conditional_shutdown(signal, code, Arc::clone(&stop))
+            .and_then(|_| flag::register(signal, Arc::clone(&stop)))
+            .map_err(|e| Failure::caused(exit::FAULT, "failed to listen for signals", &e))?;
+    }
+    Ok(stop)
+}
+
+fn run_failure(error: &RunError) -> Failure {
+    match error {
+        RunError::Config(_) => Failure::of(exit::USAGE, error)
+            .help("`groove run --help` lists the options and their bounds"),
+        RunError::Bed { source, .. } => device::failure(error, source),
+        RunError::Setup(_) => Failure::of(exit::DEVICE, error)
+            .help("take fewer queues, a smaller --pool, or smaller buffers with --buffer"),
+        _ => Failure::of(exit::FAULT, error).help("this is a fault of Groove: please report it"),
+    }
+}

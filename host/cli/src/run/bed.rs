@@ -1,0 +1,83 @@
+//! What a run needs of a device: the driver's side of it, the wire in front of it, and its journal.
+//!
+//!   capture ──► [`Bed::inject`], [`Bed::token`] ──► device ──► driver
+//!                                                     └──► [`Bed::journal`] ──► model
+//!
+//! Invariant: what a device drops or adds by itself stands in its journal; nothing else that it
+//! says about itself is used (`a_run_equals_a_simulation`).
+
+use std::sync::Arc;
+
+use groove_device::{ModelDevice, Parameters, Step};
+use groove_driver::Device;
+use groove_spec::TokenKind;
+
+/// Why a device did not take what came from the wire.
+#[derive(Debug, thiserror::Error)]
+pub enum BedError {
+    /// An interrupt or a register failed.
+    #[error("{0}")]
+    Device(#[from] groove_driver::Error),
+}
+
+/// A device, and the wire in front of it.
+pub trait Bed: Send + Sync {
+    /// Name on the command line and in reports.
+    fn name(&self) -> &'static str;
+
+    /// What the driver sees.
+    fn device(&self) -> Arc<dyn Device>;
+
+    /// A frame comes from the wire.
+    fn inject(&self, bytes: &[u8]) -> Result<(), BedError>;
+
+    /// A token comes in between two frames.
+    fn token(&self, queue: u8, kind: TokenKind) -> Result<(), BedError>;
+
+    /// Waits until the device has done all that it can without the host.
+    fn settle(&self) -> Result<(), BedError>;
+
+    /// What went into the pipeline since the last call, in order.
+    fn journal(&self) -> Vec<Step>;
+
+    /// Clock cycles so far; `None` for a device without a clock.
+    fn cycles(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// The software device.
+pub struct ModelBed(Arc<ModelDevice>);
+
+impl ModelBed {
+    /// After reset.
+    pub fn new(queues: u8) -> Self {
+        Self(Arc::new(ModelDevice::new(Parameters { queues, ..Parameters::default() })))
+    }
+}
+
+impl Bed for ModelBed {
+    fn name(&self) -> &'static str {
+        "model"
+    }
+
+    fn device(&self) -> Arc<dyn Device> {
+        Arc::clone(&self.0) as Arc<dyn Device>
+    }
+
+    fn inject(&self, bytes: &[u8]) -> Result<(), BedError> {
+        Ok(self.0.inject(bytes, false)?)
+    }
+
+    fn token(&self, queue: u8, kind: TokenKind) -> Result<(), BedError> {
+        Ok(self.0.token(queue, kind)?)
+    }
+
+    fn settle(&self) -> Result<(), BedError> {
+        Ok(())
+    }
+
+    fn journal(&self) -> Vec<Step> {
+        self.0.take_journal()
+    }
+}

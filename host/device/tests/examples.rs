@@ -1,0 +1,16 @@
+//! The examples of the driver run, on the software device.
+
+#[path = "../../../driver/examples/receive.rs"]
+mod receive;
+#[path = "../../../driver/examples/two_threads.rs"]
+mod two_threads;
+
+#[test]
+fn the_minimal_receive_loop_runs() {
+    receive::main().unwrap();
+}
+
+#[test]
+fn the_two_threads_bring_every_buffer_home() {
+    two_threads::main().unwrap();
+}
