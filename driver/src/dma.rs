@@ -8,13 +8,16 @@
 //! Not here: huge pages, and who owns which byte when: the rings decide.
 #![allow(unsafe_code)] // one of its fixed homes
 
+mod foreign;
+
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 use memmap2::{MmapOptions, MmapRaw};
-use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 
 /// An access outside the memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -31,7 +34,8 @@ pub struct OutOfBounds {
 /// Memory for DMA, zeroed at first.
 #[derive(Debug)]
 pub struct DmaMemory {
-    file: File,
+    file: Arc<File>,
+    file_offset: u64,
     map: MmapRaw,
 }
 
@@ -41,10 +45,17 @@ impl DmaMemory {
         if bytes == 0 {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "no bytes to map"));
         }
-        let file = File::from(memfd_create("groove-dma", MemfdFlags::CLOEXEC)?);
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let file = File::from(memfd_create("groove-dma", flags)?);
         file.set_len(bytes as u64)?;
+        // Whoever gets the file can be sure that no access to it is a bus error.
+        fcntl_add_seals(&file, SealFlags::SHRINK)?;
         let map = MmapOptions::new().len(bytes).map_raw(&file)?;
-        Ok(Self { file, map })
+        Ok(Self::assemble(Arc::new(file), 0, map))
+    }
+
+    fn assemble(file: Arc<File>, file_offset: u64, map: MmapRaw) -> Self {
+        Self { file, file_offset, map }
     }
 
     /// Size in bytes.
@@ -60,6 +71,11 @@ impl DmaMemory {
     /// The memory file: what a vfio-user server takes.
     pub fn file(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
+    }
+
+    /// Where it starts in its file.
+    pub fn file_offset(&self) -> u64 {
+        self.file_offset
     }
 
     fn check(&self, offset: usize, bytes: usize, align: usize) -> Result<(), OutOfBounds> {
@@ -118,7 +134,7 @@ mod tests {
         memory.read(8, &mut back[..4]).unwrap();
         assert_eq!(back[..4], [1, 2, 3, 4]);
 
-        let second = MmapOptions::new().len(4096).map_raw_read_only(&memory.file).unwrap();
+        let second = MmapOptions::new().len(4096).map_raw_read_only(&*memory.file).unwrap();
         assert_ne!(second.as_ptr().addr(), memory.address());
         // SAFETY: offset 4090 is inside the second map, and no other thread runs.
         assert_eq!(unsafe { second.as_ptr().add(4090).read_volatile() }, b'g');

@@ -22,6 +22,12 @@ impl Interrupt {
         Ok(Self(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?))
     }
 
+    /// Takes over a file that somebody else sent. It is made not to block, so that a signal cannot.
+    pub fn of_file(file: OwnedFd) -> io::Result<Self> {
+        rustix::io::ioctl_fionbio(&file, true)?;
+        Ok(Self(file))
+    }
+
     /// The event file: what kernel VFIO and vfio-user take.
     pub fn file(&self) -> BorrowedFd<'_> {
         self.0.as_fd()

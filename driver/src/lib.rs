@@ -21,8 +21,10 @@ pub mod identify;
 pub mod interrupt;
 mod ledger;
 mod nic;
+pub mod pci_id;
 mod queue;
 pub mod vfio;
+pub mod vfio_user;
 mod virtio;
 
 pub use delivery::{Bytes, Delivery};
@@ -35,4 +37,5 @@ pub use ledger::{Lie, Metadata, Violation};
 pub use nic::{Nic, Rss, Settings, SetupError};
 pub use queue::{Census, QueueError, QueueStats, Receiver, RxQueue};
 pub use vfio::KernelVfio;
+pub use vfio_user::SocketVfio;
 pub use virtio::{VirtioNetHdr, virtio_net_hdr};
