@@ -22,11 +22,13 @@ pub mod blocks {
     pub mod fixup;
     pub mod frame_fifo;
     pub mod head_path;
+    pub mod interrupts;
     pub mod keep;
     pub mod meta;
     pub mod meta_fifo;
     pub mod nic_ports;
     pub mod op;
+    pub mod queues;
     pub mod ram;
     pub mod reg;
     pub mod regfile;
