@@ -64,12 +64,13 @@ fn reach(workspace: &Workspace, from: &str) -> BTreeSet<String> {
     seen
 }
 
-const EXPECTED: [&str; 8] = [
+const EXPECTED: [&str; 9] = [
     "groove",
     "groove-device",
     "groove-driver",
     "groove-hdl",
     "groove-model",
+    "groove-serve",
     "groove-spec",
     "groove-tests",
     "groove-verilator",
