@@ -3,8 +3,8 @@
 //!     cargo run -p groove-device --example two_threads
 //!
 //! The receiving thread owns the queue. A worker takes half of the deliveries, and drops them
-//! when it is done: each buffer goes into the worker's slot of the owner, which takes the whole slot
-//! at its next poll. A slot that is half full wakes an owner that sleeps.
+//! when it is done: each buffer goes into the worker's return slot, which the owner takes whole at its
+//! next poll. A slot that is half full wakes an owner that sleeps.
 
 mod wire;
 
@@ -13,20 +13,18 @@ use std::sync::mpsc::sync_channel;
 use std::time::Duration;
 
 use groove_device::{ModelDevice, Parameters};
-use groove_driver::{Delivery, Nic, Settings, set_domain};
+use groove_driver::{Delivery, Nic, Settings};
 
 /// Runs both threads, and shows where the buffers went.
 pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     let device = Arc::new(ModelDevice::new(Parameters::default()));
     let mut settings = Settings::new(1);
     (settings.ring, settings.buffers) = (256, 256);
-    settings.domains = 2; // A slot for each thread that may release.
     let nic = Nic::open(device.clone(), &settings)?;
     let queue = nic.queues.into_iter().next().ok_or("no queue")?;
 
     let (to_worker, from_receiver) = sync_channel::<Delivery>(64);
     let worker = std::thread::spawn(move || {
-        set_domain(1);
         let mut bytes = 0;
         for delivery in from_receiver {
             bytes += delivery.payload().map(|part| part.len()).sum::<usize>();

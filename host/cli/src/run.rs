@@ -17,7 +17,7 @@ mod report;
 mod room;
 mod table;
 
-pub use bed::{Bed, BedError, ModelBed};
+pub use bed::{Bed, BedError, ModelBed, RtlBed};
 pub use check::{Check, Checked, Fault};
 pub use receive::{Release, Waits};
 pub use report::{QueueReport, Report, Times};
@@ -68,7 +68,6 @@ impl Setup {
             buffers: self.pool,
             buffer_bytes: self.buffer_bytes,
             split: self.split,
-            domains: self.threads,
             ..settings
         }
     }
@@ -167,7 +166,7 @@ pub fn run(
 ) -> Result<Outcome, RunError> {
     let nic = Nic::open(bed.device(), &setup.settings())?;
     // What was before this run is not replayed.
-    bed.journal();
+    bed.journal().map_err(|source| RunError::Bed { frame: 0, source })?;
     let shared = Shared::new(nic.queues.len());
     let (found_in, found) = channel();
     let check = Check::new(&setup.input.config, found)?;
@@ -175,12 +174,11 @@ pub fn run(
     let mut feeder = Feeder::new(Arc::clone(&bed), setup, &shared, check, report)?;
     let start = Instant::now();
     let (fed, threads) = std::thread::scope(|scope| {
-        let dealt = deal(nic.queues, setup.threads);
-        let spawn = |(domain, queues)| {
+        let spawn = |queues| {
             let (found, shared) = (found_in.clone(), &shared);
-            scope.spawn(move || receive::run(queues, setup.release, domain, found, shared))
+            scope.spawn(move || receive::run(queues, setup.release, found, shared))
         };
-        let threads: Vec<_> = dealt.into_iter().enumerate().map(spawn).collect();
+        let threads: Vec<_> = deal(nic.queues, setup.threads).into_iter().map(spawn).collect();
         drop(found_in);
         let fed = feeder.feed(reader, stop, progress);
         shared.end.store(true, Ordering::Release);

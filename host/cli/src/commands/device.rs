@@ -65,5 +65,6 @@ pub fn failure(error: &(dyn Error + 'static), source: &BedError) -> Failure {
         BedError::Device(_) => {
             Failure::of(exit::FAULT, error).help("this is a fault of Groove: please report it")
         }
+        BedError::Rtl(failure) => engine::rtl_failure(error, failure.error()),
     }
 }

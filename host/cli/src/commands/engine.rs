@@ -12,18 +12,26 @@ use crate::{Failure, exit};
 pub fn failure(error: &EngineError) -> Failure {
     match error {
         EngineError::Config(_) => Failure::of(exit::USAGE, error),
-        EngineError::Rtl(cause) if cause.is_missing_tool() => {
-            Failure::of(exit::TOOL, error).help("`groove doctor` shows what else is missing")
-        }
-        EngineError::Rtl(Error::NoCacheDirectory | Error::Cache { .. } | Error::Wave { .. }) => {
-            Failure::of(exit::USAGE, error).help("check that the directory exists and is writable")
-        }
+        EngineError::Rtl(cause) => rtl_failure(error, cause),
         EngineError::Bed(cause) => device::failure(error, cause),
         EngineError::Setup(_) => Failure::of(exit::DEVICE, error)
             .help("the device has fewer queues or less memory than the cases need"),
-        EngineError::Rtl(_) | EngineError::Queue(_) => {
+        EngineError::Queue(_) => {
             Failure::of(exit::FAULT, error).help("this is a fault of Groove: please report it")
         }
+    }
+}
+
+/// A failure of the simulated hardware, told as `error`.
+pub fn rtl_failure(error: &(dyn std::error::Error + 'static), cause: &Error) -> Failure {
+    match cause {
+        _ if cause.is_missing_tool() => {
+            Failure::of(exit::TOOL, error).help("`groove doctor` shows what else is missing")
+        }
+        Error::NoCacheDirectory | Error::Cache { .. } | Error::Wave { .. } => {
+            Failure::of(exit::USAGE, error).help("check that the directory exists and is writable")
+        }
+        _ => Failure::of(exit::FAULT, error).help("this is a fault of Groove: please report it"),
     }
 }
 

@@ -41,7 +41,7 @@ impl Runner for DeviceRunner {
             ..settings(&plan.config)
         };
         let nic = Nic::open(self.0.device(), &settings)?;
-        self.0.journal();
+        self.0.journal()?;
         let receivers = nic.queues.into_iter().map(|queue| queue.attach());
         let mut receivers = receivers.collect::<Result<Vec<Receiver>, _>>()?;
         let mut found = Vec::new();
@@ -58,7 +58,7 @@ impl Runner for DeviceRunner {
         for receiver in &mut receivers {
             receiver.stop(|delivery| found.push(delivery.to_spec()))?;
         }
-        name_frames(plan, &self.0.journal(), found)
+        name_frames(plan, &self.0.journal()?, found)
     }
 }
 

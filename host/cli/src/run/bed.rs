@@ -8,6 +8,7 @@
 
 use std::sync::Arc;
 
+use groove_device::verilated::{Failure, VerilatedDevice};
 use groove_device::{ModelDevice, Parameters, Step};
 use groove_driver::Device;
 use groove_spec::TokenKind;
@@ -18,6 +19,9 @@ pub enum BedError {
     /// An interrupt or a register failed.
     #[error("{0}")]
     Device(#[from] groove_driver::Error),
+    /// The simulation cannot be built, broke a protocol, or came to a stop.
+    #[error("{0}")]
+    Rtl(#[from] Failure),
 }
 
 /// A device, and the wire in front of it.
@@ -38,7 +42,7 @@ pub trait Bed: Send + Sync {
     fn settle(&self) -> Result<(), BedError>;
 
     /// What went into the pipeline since the last call, in order.
-    fn journal(&self) -> Vec<Step>;
+    fn journal(&self) -> Result<Vec<Step>, BedError>;
 
     /// Clock cycles so far; `None` for a device without a clock.
     fn cycles(&self) -> Option<u64> {
@@ -77,7 +81,47 @@ impl Bed for ModelBed {
         Ok(())
     }
 
-    fn journal(&self) -> Vec<Step> {
-        self.0.take_journal()
+    fn journal(&self) -> Result<Vec<Step>, BedError> {
+        Ok(self.0.take_journal())
+    }
+}
+
+/// The hardware under Verilator, with a memory behind its AXI port.
+pub struct RtlBed(Arc<VerilatedDevice>);
+
+impl RtlBed {
+    /// After reset.
+    pub fn new(device: VerilatedDevice) -> Self {
+        Self(Arc::new(device))
+    }
+}
+
+impl Bed for RtlBed {
+    fn name(&self) -> &'static str {
+        "rtl"
+    }
+
+    fn device(&self) -> Arc<dyn Device> {
+        Arc::clone(&self.0) as Arc<dyn Device>
+    }
+
+    fn inject(&self, bytes: &[u8]) -> Result<(), BedError> {
+        Ok(self.0.inject(bytes, false)?)
+    }
+
+    fn token(&self, queue: u8, kind: TokenKind) -> Result<(), BedError> {
+        Ok(self.0.token(queue, kind)?)
+    }
+
+    fn settle(&self) -> Result<(), BedError> {
+        Ok(self.0.settle()?)
+    }
+
+    fn journal(&self) -> Result<Vec<Step>, BedError> {
+        Ok(self.0.take_journal()?)
+    }
+
+    fn cycles(&self) -> Option<u64> {
+        Some(self.0.cycles())
     }
 }

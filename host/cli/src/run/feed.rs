@@ -189,7 +189,8 @@ impl<'a> Feeder<'a> {
 
     /// Checks what has come so far, and counts it.
     fn step(&mut self) -> Result<(), Stop> {
-        let result = self.check.step(&self.bed.journal(), &mut self.checked);
+        let journal = self.bed.journal().map_err(|source| self.failed(source))?;
+        let result = self.check.step(&journal, &mut self.checked);
         for checked in self.checked.drain(..) {
             match checked {
                 Checked::Delivery(delivery, wire) => self.report.delivery(&delivery, wire),

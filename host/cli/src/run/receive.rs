@@ -8,12 +8,12 @@
 //! queues. Invariant: then each pool is whole (`buffers_come_home_on_every_way`).
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver as Source, Sender, SyncSender, sync_channel};
+use std::sync::mpsc::{Sender, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
-use groove_driver::{Census, Delivery, QueueError, QueueStats, Receiver, RxQueue, set_domain};
+use groove_driver::{Census, Delivery, QueueError, QueueStats, Receiver, RxQueue};
 
 /// Deliveries of a poll.
 const BUDGET: usize = 64;
@@ -129,14 +129,14 @@ pub struct Finished {
 pub fn run(
     queues: Vec<RxQueue>,
     release: Release,
-    domain: usize,
     found: Sender<groove_spec::Delivery>,
     shared: &Shared,
 ) -> Result<Finished, QueueError> {
     thread::scope(|scope| {
-        let (hand_over, handed) = sync_channel(HANDED_OVER);
+        let (hand_over, handed) = sync_channel::<Delivery>(HANDED_OVER);
         if release != Release::Home {
-            scope.spawn(move || release_all(handed, domain));
+            // A stand-in for an application that is done with its data.
+            scope.spawn(move || handed.into_iter().for_each(drop));
         }
         let receivers = queues.into_iter().map(RxQueue::attach).collect::<Result<Vec<_>, _>>();
         let thread = receivers.map(|receivers| Thread {
@@ -157,12 +157,6 @@ pub fn run(
         }
         result
     })
-}
-
-/// The releasing thread: a stand-in for an application that is done with its data.
-fn release_all(handed: Source<Delivery>, domain: usize) {
-    set_domain(domain);
-    handed.into_iter().for_each(drop);
 }
 
 /// Where deliveries go.
