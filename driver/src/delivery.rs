@@ -12,10 +12,13 @@ use groove_spec::{CsumState, TCP_CSUM_OFFSET_BYTES};
 
 use crate::DmaMemory;
 use crate::area::Area;
-use crate::home::Home;
+use crate::dma::lease::Lease;
 use crate::ledger::{Assembled, Metadata, Piece};
 
-/// What the deliveries of a queue keep alive.
+/// A buffer of a queue; dropping it brings it home.
+pub type Buffer = Lease<Shared>;
+
+/// What the buffers of a queue keep alive.
 #[derive(Debug)]
 pub struct Shared {
     /// Number of the queue.
@@ -24,8 +27,6 @@ pub struct Shared {
     pub memory: Arc<DmaMemory>,
     /// What lies where.
     pub area: Area,
-    /// Where buffers go.
-    pub home: Home,
 }
 
 /// Some bytes of a delivery, in DMA memory.
@@ -66,22 +67,25 @@ impl Bytes<'_> {
     }
 }
 
-/// One delivery. Dropping it gives its buffers back.
+/// One delivery. Dropping it gives its buffers back: each is a lease that goes home.
 #[derive(Debug)]
 pub struct Delivery {
-    shared: Arc<Shared>,
-    parts: Assembled,
+    parts: Assembled<Buffer>,
 }
 
 impl Delivery {
     /// A delivery that the ledger let through.
-    pub(crate) fn new(shared: Arc<Shared>, parts: Assembled) -> Self {
-        Self { shared, parts }
+    pub(crate) fn new(parts: Assembled<Buffer>) -> Self {
+        Self { parts }
+    }
+
+    fn shared(&self) -> &Shared {
+        &self.parts.first.buffer
     }
 
     /// Queue that it came on.
     pub fn queue(&self) -> usize {
-        self.shared.queue
+        self.shared().queue
     }
 
     /// Metadata.
@@ -94,27 +98,29 @@ impl Delivery {
         1 + self.parts.rest.len()
     }
 
-    fn pieces(&self) -> impl Iterator<Item = &Piece> {
+    fn pieces(&self) -> impl Iterator<Item = &Piece<Buffer>> {
         std::iter::once(&self.parts.first).chain(&self.parts.rest)
     }
 
     fn bytes(&self, offset: usize, bytes: usize) -> Bytes<'_> {
-        Bytes { memory: &self.shared.memory, offset, bytes }
+        Bytes { memory: &self.shared().memory, offset, bytes }
     }
 
     /// All bytes in order: what lies in the header slot, then what lies in each buffer.
     fn all(&self) -> impl Iterator<Item = Bytes<'_>> {
-        let slot = self.shared.area.header(self.parts.first.id);
+        let slot = self.shared().area.header(self.parts.first.buffer.id());
         let in_slot = self.bytes(slot, self.parts.in_slot.into());
-        let piece = |p: &Piece| self.bytes(self.shared.area.buffer(p.id), p.length as usize);
+        let piece = |p: &Piece<Buffer>| {
+            self.bytes(self.shared().area.buffer(p.buffer.id()), p.length as usize)
+        };
         std::iter::once(in_slot).chain(self.pieces().map(piece)).filter(|part| !part.is_empty())
     }
 
     /// The header: MAC address to the end of the transport header, in one piece.
     pub fn header(&self) -> Bytes<'_> {
         let bytes = usize::from(self.parts.metadata.header_bytes);
-        let first = self.parts.first.id;
-        let area = &self.shared.area;
+        let first = self.parts.first.buffer.id();
+        let area = &self.shared().area;
         let offset = if self.parts.in_slot > 0 { area.header(first) } else { area.buffer(first) };
         self.bytes(offset, bytes)
     }
@@ -143,7 +149,7 @@ impl Delivery {
         let mut bytes = Vec::new();
         self.copy_to_frame(&mut bytes);
         groove_spec::Delivery {
-            queue: self.shared.queue as u8,
+            queue: self.shared().queue as u8,
             frames: Vec::new(),
             bytes,
             hdr_len: m.header_bytes.into(),
@@ -169,9 +175,3 @@ impl Delivery {
 }
 
 const _: () = assert!(groove_spec::MAX_HEADER_BYTES <= HEADER_SLOT_BYTES);
-
-impl Drop for Delivery {
-    fn drop(&mut self) {
-        self.pieces().for_each(|piece| self.shared.home.release(piece.id));
-    }
-}

@@ -44,17 +44,30 @@ impl Interrupt {
 
     /// Waits until it was raised. `false`: not within `timeout`.
     pub fn wait(&self, timeout: Duration) -> io::Result<bool> {
+        Self::wait_any(&[self], timeout)
+    }
+
+    /// Waits until one of several was raised, and takes all that were. `false`: none within
+    /// `timeout`.
+    pub fn wait_any(vectors: &[&Self], timeout: Duration) -> io::Result<bool> {
         let limit = Timespec::try_from(timeout).map_err(io::Error::other)?;
-        match poll(&mut [PollFd::new(&self.0, PollFlags::IN)], Some(&limit)) {
+        let mut files: Vec<PollFd> =
+            vectors.iter().map(|vector| PollFd::new(&vector.0, PollFlags::IN)).collect();
+        match poll(&mut files, Some(&limit)) {
             Ok(0) | Err(Errno::INTR) => return Ok(false),
             Ok(_) => {}
             Err(error) => return Err(error.into()),
         }
-        match read(&self.0, &mut [0; 8]) {
-            Ok(_) => Ok(true),
-            Err(Errno::AGAIN) => Ok(false), // another thread took it
-            Err(error) => Err(error.into()),
+        let mut taken = false;
+        let raised = files.iter().map(|file| !file.revents().is_empty());
+        for (vector, _) in vectors.iter().zip(raised).filter(|(_, raised)| *raised) {
+            match read(&vector.0, &mut [0; 8]) {
+                Ok(_) => taken = true,
+                Err(Errno::AGAIN) => {} // another thread took it
+                Err(error) => return Err(error.into()),
+            }
         }
+        Ok(taken)
     }
 }
 
@@ -74,6 +87,16 @@ mod tests {
     #[test]
     fn waits_no_longer_than_told() {
         assert!(!Interrupt::new().unwrap().wait(Duration::from_millis(2)).unwrap());
+    }
+
+    #[test]
+    fn one_of_several_ends_the_wait() {
+        let vectors = [Interrupt::new().unwrap(), Interrupt::new().unwrap()];
+        let wait = |timeout| Interrupt::wait_any(&[&vectors[0], &vectors[1]], timeout).unwrap();
+        assert!(!wait(Duration::ZERO));
+        vectors[1].signal().unwrap();
+        assert!(wait(Duration::from_secs(10)));
+        assert!(!wait(Duration::ZERO), "it was taken");
     }
 
     #[test]

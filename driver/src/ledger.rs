@@ -186,30 +186,30 @@ impl Metadata {
 }
 
 /// A buffer of a delivery and the bytes in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Piece {
+#[derive(Debug, PartialEq, Eq)]
+pub struct Piece<B> {
     /// The buffer.
-    pub id: u16,
+    pub buffer: B,
     /// Its bytes of the delivery.
     pub length: u32,
 }
 
 /// A delivery that passed every check.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Assembled {
+#[derive(Debug, PartialEq, Eq)]
+pub struct Assembled<B> {
     /// Metadata.
     pub metadata: Metadata,
     /// Bytes in the header slot of the first buffer.
     pub in_slot: u16,
     /// First buffer.
-    pub first: Piece,
+    pub first: Piece<B>,
     /// The others: empty for most, which costs nothing.
-    pub rest: Vec<Piece>,
+    pub rest: Vec<Piece<B>>,
     /// A DMA error hit it: its bytes are not to be used.
     pub error: bool,
 }
 
-impl Assembled {
+impl<B> Assembled<B> {
     fn bytes(&self) -> u32 {
         let rest: u32 = self.rest.iter().map(|piece| piece.length).sum();
         u32::from(self.in_slot) + self.first.length + rest
@@ -217,59 +217,57 @@ impl Assembled {
 }
 
 /// What a completion came to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+#[derive(Debug, PartialEq, Eq)]
+pub enum Outcome<B> {
     /// A delivery is not whole yet.
     More,
     /// One is.
-    Delivery(Assembled),
+    Delivery(Assembled<B>),
     /// A buffer came back as it went.
-    Returned(u16),
+    Returned(B),
 }
 
-/// Who has which buffer, and the delivery under way.
+/// Who has which buffer, and the delivery under way. `B` stands for the buffer itself: it can only
+/// be moved, so that the device's word can bring it home once.
 #[derive(Debug)]
-pub struct Ledger {
-    with_device: Vec<bool>,
+pub struct Ledger<B> {
+    with_device: Vec<Option<B>>,
     buffer_bytes: u32,
     split: bool,
-    partial: Option<Assembled>,
+    partial: Option<Assembled<B>>,
 }
 
-impl Ledger {
+impl<B> Ledger<B> {
     /// A pool of which the device has nothing.
     pub fn new(pool: usize, buffer_bytes: usize, split: bool) -> Self {
-        let buffer_bytes = buffer_bytes as u32;
-        Self { with_device: vec![false; pool], buffer_bytes, split, partial: None }
+        let with_device = (0..pool).map(|_| None).collect();
+        Self { with_device, buffer_bytes: buffer_bytes as u32, split, partial: None }
     }
 
     /// The device gets a buffer.
-    pub fn give(&mut self, id: u16) {
-        self.with_device[usize::from(id)] = true;
+    #[inline]
+    pub fn give(&mut self, id: u16, buffer: B) {
+        self.with_device[usize::from(id)] = Some(buffer);
     }
 
-    /// The device has stopped: it has nothing any more. Returns what it had, and what a delivery
+    /// The device has stopped: it has nothing any more. Gives what it had, and what a delivery
     /// under way had.
-    pub fn reclaim(&mut self) -> Vec<u16> {
-        let partial = self.partial.take();
-        let pieces = partial.iter().flat_map(|p| std::iter::once(&p.first).chain(&p.rest));
-        let mut ids: Vec<u16> = pieces.map(|piece| piece.id).collect();
-        for (id, there) in self.with_device.iter_mut().enumerate() {
-            if std::mem::take(there) {
-                ids.push(id as u16);
-            }
+    pub fn reclaim(&mut self, mut give: impl FnMut(B)) {
+        if let Some(Assembled { first, rest, .. }) = self.partial.take() {
+            std::iter::once(first).chain(rest).for_each(|piece| give(piece.buffer));
         }
-        ids
+        self.with_device.iter_mut().filter_map(Option::take).for_each(give);
     }
 
     /// Takes the next completion.
-    pub fn take(&mut self, c: &Completion) -> Result<Outcome, Lie> {
-        match self.with_device.get(usize::from(c.buf_id)) {
-            None => {
-                return Err(Lie::NoSuchBuffer { id: c.buf_id, pool: self.with_device.len() });
-            }
-            Some(false) => return Err(Lie::NotWithDevice(c.buf_id)),
-            Some(true) => {}
+    #[inline]
+    pub fn take(&mut self, c: &Completion) -> Result<Outcome<B>, Lie> {
+        let pool = self.with_device.len();
+        let Some(place) = self.with_device.get_mut(usize::from(c.buf_id)) else {
+            return Err(Lie::NoSuchBuffer { id: c.buf_id, pool });
+        };
+        if place.is_none() {
+            return Err(Lie::NotWithDevice(c.buf_id));
         }
         if c.reserved != 0 {
             return Err(lie("reserved", c.reserved, "0"));
@@ -280,18 +278,17 @@ impl Ledger {
         if (c.first == 1) != self.partial.is_none() {
             return Err(lie("first", c.first, "set in the first of a delivery, and only there"));
         }
-        let outcome = match &mut self.partial {
-            None if c.total_len == 0 && c.length == 0 && c.last == 1 => {
-                Ok(Outcome::Returned(c.buf_id))
-            }
-            None => self.begin(c),
-            Some(_) => self.proceed(c),
-        }?;
-        self.with_device[usize::from(c.buf_id)] = false;
-        Ok(outcome)
+        if c.first == 0 {
+            return self.proceed(c);
+        }
+        if c.total_len == 0 && c.length == 0 && c.last == 1 {
+            return place.take().map(Outcome::Returned).ok_or(Lie::NotWithDevice(c.buf_id));
+        }
+        self.begin(c)
     }
 
-    fn begin(&mut self, c: &Completion) -> Result<Outcome, Lie> {
+    #[inline]
+    fn begin(&mut self, c: &Completion) -> Result<Outcome<B>, Lie> {
         let metadata = Metadata::check(c)?;
         let small = c.total_len <= HEADER_SLOT_BYTES as u32;
         let in_slot = match (small, c.split) {
@@ -303,34 +300,37 @@ impl Ledger {
         if u32::from(c.hdr_len) != in_slot {
             return Err(lie("hdr_len", c.hdr_len, "not what split and total_len make"));
         }
-        let first = Piece { id: c.buf_id, length: c.length };
+        let whole = is_whole(c, in_slot + c.length, c.total_len)?;
+        let Some(buffer) = self.with_device[usize::from(c.buf_id)].take() else {
+            return Err(Lie::NotWithDevice(c.buf_id));
+        };
+        let first = Piece { buffer, length: c.length };
         let (in_slot, error) = (c.hdr_len, c.error == 1);
         let delivery = Assembled { metadata, in_slot, first, rest: Vec::new(), error };
-        if is_whole(c, delivery.bytes(), c.total_len)? {
+        if whole {
             return Ok(Outcome::Delivery(delivery));
         }
         self.partial = Some(delivery);
         Ok(Outcome::More)
     }
 
-    fn proceed(&mut self, c: &Completion) -> Result<Outcome, Lie> {
-        let Some(mut delivery) = self.partial.take() else { return Ok(Outcome::More) };
+    fn proceed(&mut self, c: &Completion) -> Result<Outcome<B>, Lie> {
+        // After a lie the delivery stays here: its buffers are still to be reclaimed.
+        let Some(delivery) = &mut self.partial else { return Ok(Outcome::More) };
         let before = delivery.rest.last().unwrap_or(&delivery.first).length;
-        let bytes = delivery.bytes() + c.length;
-        let whole = match before == self.buffer_bytes && c.length > 0 {
-            true => is_whole(c, bytes, delivery.metadata.total_len),
-            false => Err(lie("length", c.length, "buffers are filled back to back")),
-        };
-        if let Ok(whole) = whole {
-            delivery.rest.push(Piece { id: c.buf_id, length: c.length });
-            delivery.error |= c.error == 1;
-            if whole {
-                return Ok(Outcome::Delivery(delivery));
-            }
+        if before != self.buffer_bytes || c.length == 0 {
+            return Err(lie("length", c.length, "buffers are filled back to back"));
         }
-        // Kept after a lie too: its buffers are still to be reclaimed.
-        self.partial = Some(delivery);
-        whole.map(|_| Outcome::More)
+        let whole = is_whole(c, delivery.bytes() + c.length, delivery.metadata.total_len)?;
+        let Some(buffer) = self.with_device[usize::from(c.buf_id)].take() else {
+            return Err(Lie::NotWithDevice(c.buf_id));
+        };
+        delivery.rest.push(Piece { buffer, length: c.length });
+        delivery.error |= c.error == 1;
+        if !whole {
+            return Ok(Outcome::More);
+        }
+        Ok(self.partial.take().map_or(Outcome::More, Outcome::Delivery))
     }
 }
 

@@ -24,9 +24,11 @@ use groove_spec::{
 
 use crate::area::Area;
 use crate::delivery::Shared;
-use crate::home::{DEFER_MAX, Home};
+use crate::dma::lease::Owner;
+use crate::home::DEFER_MAX;
 use crate::identify::REGISTERS;
 use crate::queue::RxQueue;
+use crate::slots::SLOTS;
 use crate::{Device, DmaMemory, Error, Identity, IdentityError, Interrupt, identify};
 
 /// IOVA between the memories of two queues; the first queue's is there too. Every memory fits, and
@@ -61,6 +63,15 @@ impl Rss {
     }
 }
 
+/// Order in which free buffers are posted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FreeOrder {
+    /// The one that came home first: every buffer is used in turn.
+    Fifo,
+    /// The one that came home last: its lines are still in the cache.
+    Lifo,
+}
+
 /// How a device is set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
@@ -90,9 +101,13 @@ pub struct Settings {
     pub station: [u8; 6],
     /// Longest frame.
     pub max_frame_bytes: usize,
+    /// Buffers that the device has, at most. The others stay spare.
+    pub posted_max: usize,
+    /// Which of the spare ones is posted next. It matters only if some stay spare.
+    pub order: FreeOrder,
     /// Buffers that wait in a return slot, at most, plus one.
     pub defer_max: u32,
-    /// Releasing domains: one return slot each, per queue.
+    /// Releasing domains: threads beside the owner that have a return slot, per queue.
     pub domains: usize,
 }
 
@@ -114,8 +129,10 @@ impl Settings {
             rss: Rss::spread(queues),
             station: [0; 6],
             max_frame_bytes: MAX_FRAME_BYTES,
+            posted_max: usize::MAX,
+            order: FreeOrder::Fifo,
             defer_max: DEFER_MAX,
-            domains: 1,
+            domains: 8,
         }
     }
 
@@ -137,7 +154,8 @@ impl Settings {
             ("ring", self.ring, 1 << RING_LOG2_MIN, 1 << RING_LOG2_MAX),
             ("buffers", self.buffers, 16, self.ring),
             ("buffer_bytes", self.buffer_bytes, BUFFER_BYTES_MIN, BUFFER_BYTES_MAX),
-            ("domains", self.domains, 1, 1024),
+            ("posted_max", self.posted_max, 16, usize::MAX),
+            ("domains", self.domains, 1, SLOTS),
         ];
         for (name, value, min, max) in bounds {
             if !(min..=max).contains(&value) {
@@ -272,9 +290,10 @@ impl Nic {
             let memory = Arc::new(memory);
             core.device.dma_map(core.iova(queue), Arc::clone(&memory))?;
             let kick = Arc::clone(&vector);
-            let home = Home::new(settings.buffers, settings.domains, settings.defer_max, kick);
-            let shared = Arc::new(Shared { queue, memory, area, home });
-            queues.push(RxQueue::new(Arc::clone(&core), shared, vector, settings));
+            let shared = Shared { queue, memory, area };
+            let (pool, domains) = (settings.buffers as u16, settings.domains);
+            let (owner, buffers) = Owner::new(shared, pool, domains, settings.defer_max, kick);
+            queues.push(RxQueue::new(Arc::clone(&core), owner, buffers, vector, settings));
         }
         Ok(Self { identity, queues })
     }
@@ -306,6 +325,8 @@ mod tests {
             "buffer_bytes is 2049: not a multiple of 64"
         );
         assert!(refused(|s| s.buffer_bytes = 65600).starts_with("buffer_bytes is 65600"));
+        assert!(refused(|s| s.posted_max = 15).starts_with("posted_max is 15"));
+        assert_eq!(refused(|s| s.domains = 65), "domains is 65: this device takes 1 to 64");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //!   home ──► free ring ──► device ──► completion ring ──► ledger ──► Delivery ──► home
 //!
-//! Follows: spec rows of `nic`; architecture "Rings"; NAPI (poll, then re-arm, then sleep).
+//! Follows: spec rows of `nic`; architecture "Rings".
 //!
 //! [`RxQueue`] can be sent to the thread that shall own it; [`Receiver`] cannot leave that thread,
 //! so that a buffer dropped there goes home without a locked instruction.
@@ -11,90 +11,47 @@
 //! (`a_lie_quarantines_the_queue`); every buffer is with the device, out, or spare
 //! (`buffers_are_conserved`).
 
-use std::marker::PhantomData;
+mod receiver;
+mod types;
+
+use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{Ordering, fence};
 use std::time::{Duration, Instant};
 
 use groove_spec::nic::{
     self, BUFFER_SIZE, COMPLETION_BASE_HIGH, COMPLETION_BASE_LOW, COMPLETION_BYTES,
-    COMPLETION_CONSUMER, DESCRIPTOR_BYTES, FREE_BASE_HIGH, FREE_BASE_LOW, FREE_PRODUCER,
-    HEADER_BASE_HIGH, HEADER_BASE_LOW, HOLD, MODERATION, QUEUE_CONTROL, QUEUE_STATUS, RING_SIZES,
+    DESCRIPTOR_BYTES, FREE_BASE_HIGH, FREE_BASE_LOW, FREE_PRODUCER, HEADER_BASE_HIGH,
+    HEADER_BASE_LOW, HOLD, MODERATION, QUEUE_CONTROL, QUEUE_STATUS, RING_SIZES,
 };
 use groove_spec::{Register, RegisterField};
 
-use crate::completion::{self, Completion};
-use crate::delivery::{Delivery, Shared};
+use crate::Interrupt;
+use crate::area::Area;
+use crate::completion::Completion;
+use crate::delivery::{Buffer, Delivery, Shared};
 use crate::dma::OutOfBounds;
-use crate::home::ReturnStats;
+use crate::dma::lease::Owner;
 use crate::identify::REGISTERS;
 use crate::ledger::{Ledger, Lie, Outcome, Violation};
-use crate::nic::{Core, Settings};
-use crate::{Error, Interrupt};
+use crate::nic::{Core, FreeOrder, Settings};
+use crate::ring::{self, COMPLETION_WORDS, DESCRIPTOR_WORDS};
+use crate::sync::AtomicU64;
+
+pub use receiver::{Napi, Receiver, Turn, wait_any};
+pub use types::{Census, QueueError, QueueStats};
 
 /// How long a queue may take to stop.
-const STOP_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// Why a queue does not go on.
-#[derive(Debug, thiserror::Error)]
-pub enum QueueError {
-    /// The device said what cannot be; the queue is off.
-    #[error("the device broke the rules, and the queue is switched off: {0}")]
-    Violation(#[from] Violation),
-    /// A register access failed.
-    #[error("failed to reach queue {queue}")]
-    Device {
-        /// Queue.
-        queue: usize,
-        /// Why.
-        source: Error,
-    },
-    /// The device did not stop.
-    #[error("queue {0} did not stop within {STOP_TIMEOUT:?}")]
-    DoesNotStop(usize),
-    /// The queue is not running.
-    #[error("queue {0} is stopped")]
-    Stopped(usize),
-    /// The driver's own arithmetic is wrong.
-    #[error(transparent)]
-    Memory(#[from] OutOfBounds),
-}
-
-/// Counters of a queue.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct QueueStats {
-    /// Deliveries given out.
-    pub deliveries: u64,
-    /// Completions taken.
-    pub completions: u64,
-    /// Deliveries that a DMA error hit: not given out.
-    pub errors: u64,
-    /// Buffers posted.
-    pub posted: u64,
-    /// Buffers on their way home.
-    pub returns: ReturnStats,
-}
-
-/// Where the buffers of a pool are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Census {
-    /// Posted, and not completed.
-    pub with_device: usize,
-    /// In deliveries, or on their way home.
-    pub out: usize,
-    /// Home, and not posted.
-    pub spare: usize,
-}
+pub const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A queue that no thread owns.
 #[derive(Debug)]
 pub struct RxQueue {
     core: Arc<Core>,
-    shared: Arc<Shared>,
+    owner: Owner<Shared>,
     interrupt: Arc<Interrupt>,
     settings: Settings,
-    ledger: Ledger,
-    spare: Vec<u16>,
+    ledger: Ledger<Buffer>,
+    spare: VecDeque<Buffer>,
     producer: u16,
     consumer: u16,
     with_device: usize,
@@ -107,21 +64,37 @@ fn place(field: &RegisterField, value: u32) -> u32 {
     value << field.lsb & field.mask()
 }
 
+/// The completion ring, record by record.
+fn completions(shared: &Shared) -> Result<&[[AtomicU64; COMPLETION_WORDS]], OutOfBounds> {
+    let Area { completions, entries, .. } = shared.area;
+    Ok(shared.memory.words(completions, entries * COMPLETION_WORDS)?.as_chunks().0)
+}
+
+/// The free ring, record by record.
+fn descriptors(shared: &Shared) -> Result<&[[AtomicU64; DESCRIPTOR_WORDS]], OutOfBounds> {
+    let Area { free, entries, .. } = shared.area;
+    Ok(shared.memory.words(free, entries * DESCRIPTOR_WORDS)?.as_chunks().0)
+}
+
+const _: () = assert!(8 * COMPLETION_WORDS == COMPLETION_BYTES);
+const _: () = assert!(8 * DESCRIPTOR_WORDS == DESCRIPTOR_BYTES);
+
 impl RxQueue {
     /// A queue that does not run yet, all its buffers spare.
     pub(crate) fn new(
         core: Arc<Core>,
-        shared: Arc<Shared>,
+        owner: Owner<Shared>,
+        buffers: Vec<Buffer>,
         interrupt: Arc<Interrupt>,
         settings: &Settings,
     ) -> Self {
         Self {
             core,
+            owner,
             interrupt,
             ledger: Ledger::new(settings.buffers, settings.buffer_bytes, settings.split),
-            spare: (0..settings.buffers as u16).collect(),
+            spare: buffers.into(),
             settings: settings.clone(),
-            shared,
             producer: 0,
             consumer: 0,
             with_device: 0,
@@ -133,41 +106,41 @@ impl RxQueue {
 
     /// Its number.
     pub fn number(&self) -> usize {
-        self.shared.queue
+        self.owner.queue
+    }
+
+    /// Bytes of the pages that its memory lies on: huge ones if the machine had some.
+    pub fn page_bytes(&self) -> usize {
+        self.owner.memory.page_bytes()
     }
 
     /// This thread takes it over, and starts it if it does not run.
-    pub fn attach(mut self) -> Result<Receiver, QueueError> {
-        self.shared.home.bind();
-        if !self.running {
-            self.start()?;
-        }
-        Ok(Receiver { queue: self, _this_thread: PhantomData })
+    pub fn attach(self) -> Result<Receiver, QueueError> {
+        Receiver::new(self)
     }
 
     fn write(&self, register: &Register, value: u32) -> Result<(), QueueError> {
-        let offset = nic::queue_offset(self.shared.queue, register) as u64;
-        let source = match self.core.device.write32(REGISTERS, offset, value) {
-            Ok(()) => return Ok(()),
-            Err(source) => source,
-        };
-        Err(QueueError::Device { queue: self.shared.queue, source })
+        let queue = self.number();
+        let offset = nic::queue_offset(queue, register) as u64;
+        let written = self.core.device.write32(REGISTERS, offset, value);
+        written.map_err(|source| QueueError::Device { queue, source })
     }
 
     fn read(&self, register: &Register) -> Result<u32, QueueError> {
-        let offset = nic::queue_offset(self.shared.queue, register) as u64;
+        let queue = self.number();
+        let offset = nic::queue_offset(queue, register) as u64;
         let value = self.core.device.read32(REGISTERS, offset);
-        value.map_err(|source| QueueError::Device { queue: self.shared.queue, source })
+        value.map_err(|source| QueueError::Device { queue, source })
     }
 
     fn start(&mut self) -> Result<(), QueueError> {
-        let area = self.shared.area;
-        let zero = [0; COMPLETION_BYTES];
-        for index in 0..area.entries as u16 {
-            self.shared.memory.write(area.completion(index), &zero)?;
-        }
+        let area = self.owner.area;
+        // A zeroed record is of generation 0, and the first pass has generation 1.
+        completions(&self.owner)?
+            .iter()
+            .for_each(|slot| ring::publish(slot, [0; COMPLETION_WORDS]));
         (self.producer, self.consumer, self.quarantine) = (0, 0, None);
-        let base = self.core.iova(self.shared.queue);
+        let base = self.core.iova(self.number());
         for (low, high, offset) in [
             (&FREE_BASE_LOW, &FREE_BASE_HIGH, area.free),
             (&COMPLETION_BASE_LOW, &COMPLETION_BASE_HIGH, area.completions),
@@ -189,58 +162,51 @@ impl RxQueue {
         let control = place(QUEUE_CONTROL.field("enable"), 1)
             | place(QUEUE_CONTROL.field("split"), self.settings.split.into())
             | place(QUEUE_CONTROL.field("interrupt"), self.settings.interrupts.into());
-        fence(Ordering::Release);
+        ring::before_doorbell();
         self.write(&QUEUE_CONTROL, control)?;
         self.running = true;
         self.refill()
     }
 
-    /// Brings home what was dropped, and posts all that is spare.
+    /// Brings home what was dropped, and posts what is spare, in the order of the settings.
     fn refill(&mut self) -> Result<(), QueueError> {
-        self.shared.home.collect(&mut self.spare);
-        if self.spare.is_empty() || !self.running {
+        self.owner.collect(&mut self.spare);
+        let room = self.settings.posted_max.saturating_sub(self.with_device);
+        let count = room.min(self.spare.len());
+        if count == 0 || !self.running {
             return Ok(());
         }
-        let area = self.shared.area;
-        let base = self.core.iova(self.shared.queue);
-        for id in &self.spare {
-            let mut descriptor = [0; DESCRIPTOR_BYTES];
-            let iova = base + area.buffer(*id) as u64;
-            descriptor[..8].copy_from_slice(&iova.to_le_bytes());
-            descriptor[8..12].copy_from_slice(&(area.buffer_bytes as u32).to_le_bytes());
-            descriptor[12..14].copy_from_slice(&id.to_le_bytes());
-            self.shared.memory.write(area.descriptor(self.producer), &descriptor)?;
-            self.ledger.give(*id);
+        let area = self.owner.area;
+        let base = self.core.iova(self.number()) + area.buffers as u64;
+        let slots = descriptors(&self.owner)?;
+        for _ in 0..count {
+            let next = match self.settings.order {
+                FreeOrder::Fifo => self.spare.pop_front(),
+                FreeOrder::Lifo => self.spare.pop_back(),
+            };
+            let Some(buffer) = next else { break };
+            let id = buffer.id();
+            let iova = base + (usize::from(id) * area.buffer_bytes) as u64;
+            let slot = &slots[usize::from(self.producer) & (area.entries - 1)];
+            ring::post(slot, iova, area.buffer_bytes as u32, id);
+            self.ledger.give(id, buffer);
             self.producer = self.producer.wrapping_add(1);
         }
-        self.with_device += self.spare.len();
-        self.stats.posted += self.spare.len() as u64;
-        self.spare.clear();
-        fence(Ordering::Release);
+        self.with_device += count;
+        self.stats.posted += count as u64;
+        ring::before_doorbell();
         self.write(&FREE_PRODUCER, self.producer.into())
     }
 
-    /// The next completion, if the device has written it.
-    fn completion(&self) -> Result<Option<Completion>, QueueError> {
-        let at = self.shared.area.completion(self.consumer);
-        let last = self.shared.memory.word(at + COMPLETION_BYTES - 4)?;
-        // Acquires the rest of the record, and the data.
-        let last = u32::from_le(last.load(Ordering::Acquire));
-        if completion::generation(last) != self.shared.area.generation(self.consumer) {
-            return Ok(None);
-        }
-        let mut bytes = [0; COMPLETION_BYTES];
-        self.shared.memory.read(at, &mut bytes[..COMPLETION_BYTES - 4])?;
-        bytes[COMPLETION_BYTES - 4..].copy_from_slice(&last.to_le_bytes());
-        let mut words = [0; COMPLETION_BYTES / 8];
-        for (word, eight) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
-            *word = u64::from_le_bytes(*eight);
-        }
-        Ok(Some(Completion::decode(words)))
+    /// Whether the device has written the next completion.
+    fn has_completion(&self) -> Result<bool, QueueError> {
+        let area = &self.owner.area;
+        let slot = &completions(&self.owner)?[usize::from(self.consumer) & (area.entries - 1)];
+        Ok(ring::take(slot, area.generation(self.consumer)).is_some())
     }
 
     fn quarantine(&mut self, what: Lie) -> QueueError {
-        let violation = Violation { queue: self.shared.queue, index: self.consumer, what };
+        let violation = Violation { queue: self.number(), index: self.consumer, what };
         self.quarantine = Some(violation);
         // What the device did is the error to tell of, not that it cannot be told to stop.
         let _ = self.write(&QUEUE_CONTROL, 0);
@@ -253,33 +219,40 @@ impl RxQueue {
         budget: usize,
         give: &mut impl FnMut(Delivery),
     ) -> Result<usize, QueueError> {
+        let shared = &*self.owner;
+        let slots = completions(shared)?;
+        let mask = slots.len() - 1;
         let mut given = 0;
+        let mut lied = None;
         while given < budget {
-            let Some(completion) = self.completion()? else { break };
-            let outcome = match self.ledger.take(&completion) {
+            let slot = &slots[usize::from(self.consumer) & mask];
+            let generation = shared.area.generation(self.consumer);
+            let Some(words) = ring::take(slot, generation) else { break };
+            let outcome = match self.ledger.take(&Completion::decode(words)) {
                 Ok(outcome) => outcome,
-                Err(what) => return Err(self.quarantine(what)),
+                Err(what) => {
+                    lied = Some(what);
+                    break;
+                }
             };
             self.consumer = self.consumer.wrapping_add(1);
             self.stats.completions += 1;
             self.with_device -= 1;
             match outcome {
                 Outcome::More => {}
-                Outcome::Returned(id) => self.spare.push(id),
+                Outcome::Returned(buffer) => self.spare.push_back(buffer),
+                Outcome::Delivery(parts) if parts.error => self.stats.errors += 1,
                 Outcome::Delivery(parts) => {
-                    let error = parts.error;
-                    let delivery = Delivery::new(Arc::clone(&self.shared), parts);
-                    if error {
-                        self.stats.errors += 1;
-                        continue;
-                    }
                     self.stats.deliveries += 1;
                     given += 1;
-                    give(delivery);
+                    give(Delivery::new(parts));
                 }
             }
         }
-        Ok(given)
+        match lied {
+            Some(what) => Err(self.quarantine(what)),
+            None => Ok(given),
+        }
     }
 
     /// Switches it off, takes what still comes, and reclaims what the device had.
@@ -299,92 +272,15 @@ impl RxQueue {
                 break;
             }
             if Instant::now() > deadline {
-                return Err(QueueError::DoesNotStop(self.shared.queue));
+                return Err(QueueError::DoesNotStop(self.number()));
             }
             std::thread::yield_now();
         }
         self.running = false;
-        self.spare.append(&mut self.ledger.reclaim());
+        self.ledger.reclaim(|buffer| self.spare.push_back(buffer));
         self.with_device = 0;
-        self.shared.home.collect(&mut self.spare);
+        self.owner.collect(&mut self.spare);
         result
-    }
-}
-
-/// A queue that this thread owns.
-#[derive(Debug)]
-pub struct Receiver {
-    queue: RxQueue,
-    /// Neither `Send` nor `Sync`: the way home depends on it.
-    _this_thread: PhantomData<*const ()>,
-}
-
-impl Receiver {
-    /// Number of the queue.
-    pub fn number(&self) -> usize {
-        self.queue.number()
-    }
-
-    /// Brings buffers home, posts them, and gives at most `budget` deliveries. Returns how many.
-    pub fn poll(
-        &mut self,
-        budget: usize,
-        mut give: impl FnMut(Delivery),
-    ) -> Result<usize, QueueError> {
-        if let Some(violation) = self.queue.quarantine {
-            return Err(violation.into());
-        }
-        if !self.queue.running {
-            return Err(QueueError::Stopped(self.number()));
-        }
-        self.queue.refill()?;
-        self.queue.take(budget, &mut give)
-    }
-
-    /// Sleeps until there is something to poll: a completion, or buffers that come home. `false`:
-    /// not within `timeout`.
-    pub fn wait(&mut self, timeout: Duration) -> Result<bool, QueueError> {
-        self.queue.refill()?;
-        if self.queue.completion()?.is_some() {
-            return Ok(true);
-        }
-        // Fires at once if there is a completion by now: no wake-up is lost.
-        self.queue.write(&COMPLETION_CONSUMER, self.queue.consumer.into())?;
-        let queue = self.number();
-        let device = |source| QueueError::Device { queue, source: Error::Io(source) };
-        self.queue.interrupt.wait(timeout).map_err(device)
-    }
-
-    /// Stops the queue: it flushes what it holds, which is given, and all buffers that the device
-    /// had are home. A device that lied stops without more deliveries.
-    pub fn stop(&mut self, mut give: impl FnMut(Delivery)) -> Result<(), QueueError> {
-        self.queue.stop(&mut give)
-    }
-
-    /// Starts a stopped queue again; a quarantine ends.
-    pub fn start(&mut self) -> Result<(), QueueError> {
-        if self.queue.running {
-            return Ok(());
-        }
-        self.queue.start()
-    }
-
-    /// Gives the queue to no thread; it keeps running.
-    pub fn detach(self) -> RxQueue {
-        self.queue.shared.home.unbind();
-        self.queue
-    }
-
-    /// Counters.
-    pub fn stats(&self) -> QueueStats {
-        QueueStats { returns: self.queue.shared.home.stats(), ..self.queue.stats }
-    }
-
-    /// Where the buffers are.
-    pub fn census(&self) -> Census {
-        let (with_device, spare) = (self.queue.with_device, self.queue.spare.len());
-        let out = self.queue.settings.buffers - with_device - spare;
-        Census { with_device, out, spare }
     }
 }
 
@@ -394,6 +290,6 @@ impl Drop for RxQueue {
             // Nobody is left to be told.
             let _ = self.stop(&mut |_| {});
         }
-        self.shared.home.unbind();
+        self.owner.unbind();
     }
 }

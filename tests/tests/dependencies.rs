@@ -66,6 +66,7 @@ fn reach(workspace: &Workspace, from: &str) -> BTreeSet<String> {
 
 const EXPECTED: [&str; 9] = [
     "groove",
+    "groove-bench",
     "groove-device",
     "groove-driver",
     "groove-hdl",

