@@ -43,8 +43,10 @@ pub mod stages {
     pub mod checksum;
     pub mod classify;
     pub mod coalesce;
+    pub mod complete;
     pub mod ingress;
     pub mod parse;
+    pub mod place;
     pub mod rss;
 }
 pub mod emit;

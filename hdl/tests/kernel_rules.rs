@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use syn::visit::{self, Visit};
 
 /// Words of SystemVerilog that read well as the name of a signal. RustHDL refuses six others.
-const KEYWORDS: [&str; 58] = [
+const KEYWORDS: [&str; 59] = [
     "alias",
     "always",
     "and",
@@ -65,6 +65,7 @@ const KEYWORDS: [&str; 58] = [
     "release",
     "repeat",
     "table",
+    "small",
     "tagged",
     "time",
 ];

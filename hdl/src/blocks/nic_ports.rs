@@ -6,8 +6,9 @@
 //! Streams are valid/ready pairs: a record moves in a cycle with both high, and stays while it
 //! waits. Events are one cycle with `valid` and cannot be held up.
 //!
-//! Invariant: both ends of a pair have the same fields (the `join` of RustHDL checks it). Not here:
-//! behaviour.
+//! Invariants: the fields of [`Completion`] are those of `COMPLETION`, bit for bit
+//! (`completion_is_the_table`); both ends of a pair have the same fields (the `join` of RustHDL
+//! checks it). Not here: behaviour.
 
 // Records and fields are explained where they are declared; the rest is written by RustHDL.
 #![allow(missing_docs)]
@@ -87,6 +88,40 @@ pub struct CompletionRecord {
     pub quiet: Bit,
 }
 
+/// What goes to the completion ring: `COMPLETION` of the table, field by field.
+#[derive(Copy, Clone, Debug, PartialEq, Default, LogicStruct)]
+pub struct Completion {
+    pub buf_id: Bits<16>,
+    pub length: Bits<17>,
+    pub hdr_len: Bits<9>,
+    pub first: Bit,
+    pub last: Bit,
+    pub split: Bit,
+    pub error: Bit,
+    pub vlan_valid: Bit,
+    pub vlan_tpid: Bit,
+    pub vlan_tci: Bits<16>,
+    pub hash: Bits<32>,
+    pub hash_type: Bits<3>,
+    pub packet_type: Bits<2>,
+    pub protocol: Bits<16>,
+    pub csum: Bits<2>,
+    pub csum_level: Bits<2>,
+    pub csum_start: Bits<8>,
+    pub l3_verdict: Bits<2>,
+    pub l4_verdict: Bits<2>,
+    pub header_bytes: Bits<8>,
+    pub total_len: Bits<17>,
+    pub gso_size: Bits<16>,
+    pub gso_segs: Bits<16>,
+    pub gso_type: Bits<9>,
+    pub encapsulation: Bit,
+    pub end_reason: Bits<5>,
+    pub alone_reason: Bits<3>,
+    pub reserved: Bits<47>,
+    pub generation: Bit,
+}
+
 /// Declares the two ends of a stream port. (The names as text: an attribute takes a literal only.)
 macro_rules! stream {
     ($doc:tt $source:ident $source_text:tt $sink:ident $sink_text:tt {
@@ -139,9 +174,9 @@ stream!("Commands of place to the mover; the header counts with HEADER, byte 0 l
     CommandSource "CommandSource" CommandSink "CommandSink" {
         command: PlaceCommand, header: Bits<1024>
 });
-stream!("Records of place to complete. `body`: row COMPLETION without generation and error."
+stream!("Records of place to complete; generation and error of `body` are still 0."
     RecordSource "RecordSource" RecordSink "RecordSink" {
-        record: CompletionRecord, body: Bits<256>
+        record: CompletionRecord, body: Completion
 });
 stream!("Completions to write, 32 bytes each, `address` a multiple of 32."
     CompletionWriteSource "CompletionWriteSource" CompletionWriteSink "CompletionWriteSink" {
@@ -191,4 +226,26 @@ pub struct PopSink {
     pub id: Signal<Out, Bits<16>>,
     /// Its IOVA.
     pub iova: Signal<Out, Bits<64>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groove_spec::nic::COMPLETION;
+
+    #[test]
+    fn completion_is_the_table() {
+        let TypeKind::Composite(fields) = Completion::descriptor().kind else { panic!("a struct") };
+        let mut lsb = 0;
+        for (ours, row) in fields.iter().zip(COMPLETION.fields) {
+            let width = match &ours.kind.kind {
+                TypeKind::Bits(n) => *n,
+                other => panic!("{}: {other:?}", row.name),
+            };
+            assert_eq!((ours.fieldname.as_str(), lsb, width), (row.name, row.lsb, row.width));
+            lsb += width;
+        }
+        assert_eq!(fields.len(), COMPLETION.fields.len());
+        assert_eq!(Completion::BITS, COMPLETION.bits());
+    }
 }

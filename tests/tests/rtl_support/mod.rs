@@ -182,11 +182,23 @@ impl Drain {
 
 /// One clock cycle with all streams.
 pub fn cycle(dut: &mut Dut, rng: &mut Rng, feeds: &mut [&mut Feed], drains: &mut [&mut Drain]) {
+    cycle_with(dut, rng, feeds, drains, |_| {});
+}
+
+/// As [`cycle`]; `look` sees the settled outputs before the edge.
+pub fn cycle_with(
+    dut: &mut Dut,
+    rng: &mut Rng,
+    feeds: &mut [&mut Feed],
+    drains: &mut [&mut Drain],
+    look: impl FnOnce(&mut Dut),
+) {
     feeds.iter_mut().for_each(|f| f.present(dut, rng));
     drains.iter_mut().for_each(|d| d.present(dut, rng));
     dut.settle().expect("runs");
     feeds.iter_mut().for_each(|f| f.sample(dut));
     drains.iter_mut().for_each(|d| d.sample(dut));
+    look(dut);
     dut.edge().expect("runs");
 }
 
