@@ -12,7 +12,7 @@
 //!
 //! Time is counted in cycles from the visit that saw the first unsignalled completion, and ends
 //! with the first visit at least 64 * `time` cycles later. A queue is visited every 64 cycles, or
-//! 128 while completions come, or 192 while the host writes without pause: that is how late a
+//! 128 while completions come, or 256 while the host also writes without pause: that is how late a
 //! moderation time may end.
 //!
 //! Follows: spec rows `MODERATION`, `COMPLETION_CONSUMER`, `QUEUE_CONTROL`; PCI Express base
@@ -49,7 +49,7 @@ pub struct Interrupts {
     /// The sweep clears `set_queue`.
     pub clear: Signal<In, Bit>,
     /// Register `set_number` of `set_queue` becomes `set_word`.
-    pub set: Signal<In, Bit>,
+    pub set_valid: Signal<In, Bit>,
     pub set_queue: Signal<In, Bits<5>>,
     pub set_number: Signal<In, Bits<5>>,
     pub set_word: Signal<In, Bits<32>>,
@@ -119,7 +119,7 @@ impl Default for Interrupts {
         Self {
             cr: Default::default(),
             clear: Default::default(),
-            set: Default::default(),
+            set_valid: Default::default(),
             set_queue: Default::default(),
             set_number: Default::default(),
             set_word: Default::default(),
@@ -197,10 +197,11 @@ impl Logic for Interrupts {
         // Settings.
         self.limits.waddr.next = self.set_queue.val();
         self.limits.wdata.next = self.set_word.val();
-        self.limits.wen.next = self.set.val() & (self.set_number.val() == self.moderation.val());
+        self.limits.wen.next =
+            self.set_valid.val() & (self.set_number.val() == self.moderation.val());
         self.set_only.next = self.one.val() << self.set_queue.val();
         self.enabled.d.next = self.enabled.q.val();
-        if self.set.val() & (self.set_number.val() == self.control.val()) {
+        if self.set_valid.val() & (self.set_number.val() == self.control.val()) {
             if self.set_word.val().get_bit(2) {
                 self.enabled.d.next = self.enabled.q.val() | self.set_only.val();
             } else {

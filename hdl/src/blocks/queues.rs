@@ -220,7 +220,7 @@ impl Logic for Queues {
         }
 
         // Timers and vectors.
-        self.hold.set.next = self.window.set.val();
+        self.hold.set_valid.next = self.window.set_valid.val();
         self.hold.set_queue.next = self.window.set_queue.val();
         self.hold.set_number.next = self.window.set_number.val();
         self.hold.set_word.next = self.window.set_word.val();
@@ -228,7 +228,7 @@ impl Logic for Queues {
         self.hold.closing.next = self.manager.closing.val();
         EventSink::link(&mut self.completed, &mut self.interrupts.completed);
         self.interrupts.clear.next = self.window.clear.val();
-        self.interrupts.set.next = self.window.set.val();
+        self.interrupts.set_valid.next = self.window.set_valid.val();
         self.interrupts.set_queue.next = self.window.set_queue.val();
         self.interrupts.set_number.next = self.window.set_number.val();
         self.interrupts.set_word.next = self.window.set_word.val();

@@ -149,7 +149,7 @@ impl Logic for Access {
             & (self.addr.val().get_bits::<4>(12) < self.page.val());
         self.hit.next = (self.addr.val().get_bits::<4>(12) == self.page.val())
             & (self.slot6.val() < self.built.val());
-        self.rows.index.next = self.word.val();
+        self.rows.index.next = self.addr.val().get_bits::<5>(2);
         self.value.next = self.wdata.val() & self.rows.mask.val();
         self.taken.next =
             self.fetch.val() & self.hit.val() & self.write.val() & self.rows.mask.val().any();

@@ -24,7 +24,7 @@ pub struct Hold {
     /// Clock and reset.
     pub cr: ClkRst,
     /// Register `set_number` of `set_queue` becomes `set_word`.
-    pub set: Signal<In, Bit>,
+    pub set_valid: Signal<In, Bit>,
     pub set_queue: Signal<In, Bits<5>>,
     pub set_number: Signal<In, Bits<5>>,
     pub set_word: Signal<In, Bits<32>>,
@@ -68,7 +68,7 @@ impl Default for Hold {
     fn default() -> Self {
         Self {
             cr: Default::default(),
-            set: Default::default(),
+            set_valid: Default::default(),
             set_queue: Default::default(),
             set_number: Default::default(),
             set_word: Default::default(),
@@ -127,7 +127,7 @@ impl Logic for Hold {
 
         self.periods.waddr.next = self.set_queue.val();
         self.periods.wdata.next = self.set_word.val().get_bits::<16>(0);
-        self.periods.wen.next = self.set.val() & (self.set_number.val() == self.row.val());
+        self.periods.wen.next = self.set_valid.val() & (self.set_number.val() == self.row.val());
         self.now.d.next = self.now.q.val() + self.one28.val();
 
         // First cycle: read.

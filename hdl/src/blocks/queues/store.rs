@@ -36,12 +36,12 @@ pub struct Store {
     /// Tables clear their entry of `set_queue`.
     pub clear: Signal<Out, Bit>,
     /// A word is written, by the sweep or by `put`.
-    pub set: Signal<Out, Bit>,
+    pub set_valid: Signal<Out, Bit>,
     pub set_queue: Signal<Out, Bits<5>>,
     pub set_number: Signal<Out, Bits<5>>,
     pub set_word: Signal<Out, Bits<32>>,
     rows: Rows,
-    words: Ram<Bits<32>, 10>,
+    memory: Ram<Bits<32>, 10>,
     swept: RegR<Bit>,
     step: RegR<Bits<10>>,
     queue: Signal<Local, Bits<5>>,
@@ -70,7 +70,7 @@ impl Default for Store {
             word: Default::default(),
             cleared: Default::default(),
             clear: Default::default(),
-            set: Default::default(),
+            set_valid: Default::default(),
             set_queue: Default::default(),
             set_number: Default::default(),
             set_word: Default::default(),
@@ -84,7 +84,7 @@ impl Default for Store {
             wide_number: Default::default(),
             get_wide_queue: Default::default(),
             get_wide_number: Default::default(),
-            words: Ram::new(WORDS * 32),
+            memory: Ram::new(WORDS * 32),
             one: Constant::new(1usize.to_bits()),
             last_step: Constant::new((WORDS * 32 - 1).to_bits()),
             last_number: Constant::new((WORDS - 1).to_bits()),
@@ -95,7 +95,7 @@ impl Default for Store {
 impl Logic for Store {
     #[hdl_gen]
     fn update(&mut self) {
-        ClkRst::link(&mut self.cr, &mut self.words.cr);
+        ClkRst::link(&mut self.cr, &mut self.memory.cr);
         ClkRst::link(&mut self.cr, &mut self.swept.cr);
         ClkRst::link(&mut self.cr, &mut self.step.cr);
 
@@ -105,26 +105,26 @@ impl Logic for Store {
         self.queue.next = self.put_queue.val();
         self.number.next = self.put_number.val();
         self.value.next = self.put_word.val();
-        self.words.wen.next = self.put.val();
-        self.set.next = self.put.val();
+        self.memory.wen.next = self.put.val();
+        self.set_valid.next = self.put.val();
         self.clear.next = false;
         if !self.swept.q.val() {
             self.queue.next = self.step.q.val().get_bits::<5>(0);
             self.number.next = self.step.q.val().get_bits::<5>(5);
             self.value.next = self.rows.initial_word.val();
-            self.words.wen.next = true;
-            self.set.next = true;
+            self.memory.wen.next = true;
+            self.set_valid.next = true;
             self.clear.next = self.step.q.val().get_bits::<5>(5) == self.last_number.val();
         }
         self.wide_queue.next = bit_cast::<10, 5>(self.queue.val());
         self.wide_number.next = bit_cast::<10, 5>(self.number.val());
         self.get_wide_queue.next = bit_cast::<10, 5>(self.get_queue.val());
         self.get_wide_number.next = bit_cast::<10, 5>(self.get_number.val());
-        self.words.waddr.next = (self.wide_queue.val() << 5) | self.wide_number.val();
-        self.words.wdata.next = self.value.val();
-        self.words.raddr.next = (self.get_wide_queue.val() << 5) | self.get_wide_number.val();
-        self.words.ren.next = self.get.val();
-        self.word.next = self.words.rdata.val();
+        self.memory.waddr.next = (self.wide_queue.val() << 5) | self.wide_number.val();
+        self.memory.wdata.next = self.value.val();
+        self.memory.raddr.next = (self.get_wide_queue.val() << 5) | self.get_wide_number.val();
+        self.memory.ren.next = self.get.val();
+        self.word.next = self.memory.rdata.val();
         self.set_queue.next = self.queue.val();
         self.set_number.next = self.number.val();
         self.set_word.next = self.value.val();

@@ -41,7 +41,7 @@ pub struct Window {
     /// Tables clear their entry of `set_queue`.
     pub clear: Signal<Out, Bit>,
     /// Register `set_number` of `set_queue` becomes `set_word`, by the host or by the sweep.
-    pub set: Signal<Out, Bit>,
+    pub set_valid: Signal<Out, Bit>,
     pub set_queue: Signal<Out, Bits<5>>,
     pub set_number: Signal<Out, Bits<5>>,
     pub set_word: Signal<Out, Bits<32>>,
@@ -79,6 +79,7 @@ pub struct Window {
     store: Store,
     word: RegE<Bits<32>>,
     out: RegR<ConfigWrite>,
+    begun: RegE<Bits<5>>,
     send: Signal<Local, ConfigWrite>,
     at_start: Signal<Local, Bits<32>>,
     runs: Signal<Local, Bits<32>>,
@@ -98,7 +99,7 @@ impl Window {
             m_config: Default::default(),
             cleared: Default::default(),
             clear: Default::default(),
-            set: Default::default(),
+            set_valid: Default::default(),
             set_queue: Default::default(),
             set_number: Default::default(),
             set_word: Default::default(),
@@ -128,6 +129,7 @@ impl Window {
             store: Default::default(),
             word: Default::default(),
             out: Default::default(),
+            begun: Default::default(),
             send: Default::default(),
             at_start: Default::default(),
             runs: Default::default(),
@@ -145,6 +147,7 @@ impl Logic for Window {
         ClkRst::link(&mut self.cr, &mut self.steps.cr);
         ClkRst::link(&mut self.cr, &mut self.word.cr);
         ClkRst::link(&mut self.cr, &mut self.out.cr);
+        ClkRst::link(&mut self.cr, &mut self.begun.cr);
 
         self.access.addr.next = self.bus.addr.val();
         self.access.wdata.next = self.bus.wdata.val();
@@ -162,7 +165,7 @@ impl Logic for Window {
         self.look_queue.next = self.access.queue.val();
         self.cleared.next = self.store.cleared.val();
         self.clear.next = self.store.clear.val();
-        self.set.next = self.store.set.val();
+        self.set_valid.next = self.store.set_valid.val();
         self.set_queue.next = self.store.set_queue.val();
         self.set_number.next = self.store.set_number.val();
         self.set_word.next = self.store.set_word.val();
@@ -189,6 +192,8 @@ impl Logic for Window {
         }
 
         // What goes into the store, and out.
+        self.begun.en.next = !self.steps.copies.val();
+        self.begun.d.next = self.start_queue.val();
         self.steps.open.next = self.store.cleared.val();
         self.steps.access.next = self.bus.valid.val();
         self.steps.start.next = self.start_valid.val();
@@ -212,17 +217,17 @@ impl Logic for Window {
         self.doorbell.queue.next = self.access.queue.val();
         self.doorbell.index.next = self.access.masked.val().get_bits::<16>(0);
         if self.steps.copies.val() {
-            self.store.get_queue.next = self.start_queue.val();
+            self.store.get_queue.next = self.begun.q.val();
             self.store.get_number.next = self.steps.number.val();
-            self.visit_queue.next = self.start_queue.val();
+            self.visit_queue.next = self.begun.q.val();
             self.visit_value.next = self.store.word.val().get_bits::<16>(0);
-            self.doorbell.queue.next = self.start_queue.val();
+            self.doorbell.queue.next = self.begun.q.val();
             self.doorbell.index.next = self.store.word.val().get_bits::<16>(0);
         }
         self.visit_valid.next = self.steps.visit.val();
         self.visit_kind.next = self.steps.visit_kind.val();
         // A queue that was disabled meanwhile does not run.
-        self.at_start.next = self.one.val() << self.start_queue.val();
+        self.at_start.next = self.one.val() << self.begun.q.val();
         self.runs.next = self.running.val() & self.at_start.val();
         self.doorbell.valid.next =
             self.access.rings.val() | (self.steps.ring.val() & self.runs.val().any());
@@ -232,7 +237,7 @@ impl Logic for Window {
         self.bounds.word.next = self.store.word.val();
         self.send.next.clear = self.store.clear.val();
         self.send.next.write = self.steps.send.val();
-        self.send.next.queue = self.start_queue.val();
+        self.send.next.queue = self.begun.q.val();
         if self.store.clear.val() {
             self.send.next.queue = self.store.set_queue.val();
         }
