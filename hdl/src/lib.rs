@@ -21,6 +21,7 @@ pub mod blocks {
     pub mod fifo;
     pub mod fixup;
     pub mod frame_fifo;
+    pub mod frame_gate;
     pub mod head_path;
     pub mod interrupts;
     pub mod keep;
@@ -28,10 +29,13 @@ pub mod blocks {
     pub mod meta_fifo;
     pub mod nic_ports;
     pub mod op;
+    pub mod op_fifo;
+    pub mod prefetch;
     pub mod queues;
     pub mod ram;
     pub mod reg;
     pub mod regfile;
+    pub mod round_robin;
     pub mod session_path;
     pub mod strip;
     pub mod sum_lanes;

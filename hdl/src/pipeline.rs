@@ -112,6 +112,14 @@ const STACK_BYTES: usize = 64 << 20;
 /// # Panics
 /// If the source is at fault: see [`emit::emit`].
 pub fn emit(parameters: &Parameters) -> Result<Design, ParameterError> {
+    generated(parameters, generate)
+}
+
+/// Checks the parameters, then emits with them on a stack that is large enough.
+pub(crate) fn generated(
+    parameters: &Parameters,
+    generate: fn(&Parameters) -> Design,
+) -> Result<Design, ParameterError> {
     parameters.check()?;
     // A test's thread has 2 MiB, which an unoptimised build exceeds.
     let generator = std::thread::Builder::new().stack_size(STACK_BYTES);
