@@ -42,7 +42,7 @@ fn read(device: &Arc<dyn Device>, queue: usize, register: &groove_spec::Register
 /// Random traffic through every shape of queue.
 fn deliveries_are_the_models(open: Open) {
     let mut seed = 0;
-    let (mut merged, mut dropped) = (0, 0);
+    let (mut items, mut merged, mut dropped) = (0, 0, 0);
     for queues in [1, 2, 7, 32] {
         for buffer_bytes in [2048, 2112, 4096, 9216, 65536] {
             for split in [true, false] {
@@ -53,15 +53,19 @@ fn deliveries_are_the_models(open: Open) {
                 let pool = if queues == 32 && buffer_bytes == 65536 { 16 } else { 64 };
                 (settings.ring, settings.buffers) = (64, pool);
                 (settings.buffer_bytes, settings.split) = (buffer_bytes, split);
+                settings.hold_time = rng.below(4) as u16;
+                settings.moderation_time = rng.below(40) as u16;
                 let mut bench = Bench::open(open, &settings);
-                for item in traffic.by_ref().take(600) {
+                let count = bench.bed.share(600, 60);
+                items += count as u64;
+                for item in traffic.by_ref().take(count) {
                     bench.item(&item);
                     if rng.chance(300) {
                         let queue = rng.below(queues.into());
                         bench.poll(queue, rng.range(1, 20));
                     }
                     if rng.chance(10) {
-                        bench.bed.tick(rng.below(100_000) as u64);
+                        bench.bed.tick(bench.bed.share(rng.below(100_000), 100) as u64);
                     }
                 }
                 bench.poll_all();
@@ -71,7 +75,28 @@ fn deliveries_are_the_models(open: Open) {
             }
         }
     }
-    assert!(merged > 500 && dropped > 500, "{merged} merged, {dropped} dropped");
+    let few = items / 50;
+    assert!(merged > few && dropped > few, "of {items}, {merged} merged, {dropped} dropped");
+}
+
+/// A long stretch of random traffic through one shape of queue, the host coming now and then.
+fn random_frames_in_bulk(open: Open) {
+    let mut rng = Rng::new(23);
+    let mut traffic = Traffic::new(23, 4, Scope::Hardware);
+    let mut settings = settings(traffic.config());
+    (settings.ring, settings.buffers, settings.buffer_bytes) = (256, 200, 4096);
+    let mut bench = Bench::open(open, &settings);
+    for number in 0..bench.bed.share(100_000, 2_000) {
+        bench.item(&traffic.next().expect("traffic does not end"));
+        if rng.chance(15) {
+            bench.poll(rng.below(4), 200);
+        }
+        if number % 1000 == 999 {
+            bench.poll_all();
+            bench.check();
+        }
+    }
+    bench.finish();
 }
 
 /// More completions than 16 bits count, over the smallest ring.
@@ -79,14 +104,17 @@ fn rings_wrap(open: Open) {
     let mut settings = small(1, 2048, true);
     (settings.ring, settings.buffers) = (16, 16);
     let mut bench = Bench::open(open, &settings);
-    for number in 0..66_000 {
+    let count = bench.bed.share(66_000, 1_000);
+    for number in 0..count {
         bench.inject(&alone(number % 1000, 20 + number % 400), false);
-        bench.poll(0, 4);
-        if number % 500 == 0 {
-            bench.replay();
+        if number % 4 == 3 {
+            assert_eq!(bench.poll(0, 9), 4);
+        }
+        if number % 500 == 499 {
+            bench.check();
         }
     }
-    assert_eq!(bench.receivers[0].stats().completions, 66_000);
+    assert_eq!(bench.receivers[0].stats().completions, count as u64 / 4 * 4);
     bench.finish();
 }
 
@@ -99,12 +127,12 @@ fn an_uncovered_frame_changes_nothing(open: Open) {
     settings.rss.indirection = [0; 128];
     settings.rss.default_queue = 1;
     let mut bench = Bench::open(open, &settings);
-    bench.inject(&segment(0, 0, 1000), false);
+    bench.inject_alone(&segment(0, 0, 1000));
     for number in 0..40 {
-        bench.inject(&segment(1 + number, 0, 0), false); // alone, in queue 0
+        bench.inject_alone(&segment(1 + number, 0, 0)); // alone, in queue 0
     }
-    bench.inject(&segment(0, 1, 1000), false);
-    bench.inject(&alone(0, 500), false);
+    bench.inject_alone(&segment(0, 1, 1000));
+    bench.inject_alone(&alone(0, 500));
     let device = bench.bed.device();
     // One buffer is the session's, one is kept back for the worst case.
     assert_eq!(read(&device, 0, &COMPLETION_PRODUCER), 14);
@@ -135,7 +163,7 @@ fn nothing_is_lost_across_threads(open: Open) {
             }
         });
         let mut kept: Vec<groove_driver::Delivery> = Vec::new();
-        for number in 0..6000 {
+        for number in 0..bench.bed.share(6000, 1500) {
             let flow = rng.below(20) as u16;
             bench.inject(&segment(flow, number, 1448), false);
             let queue = rng.below(2);
@@ -164,14 +192,14 @@ fn nothing_is_lost_across_threads(open: Open) {
 
 /// A frame that comes while the receiver goes to sleep wakes it.
 fn no_wake_up_is_lost_between_threads(open: Open) {
-    const FRAMES: usize = 3000;
     let mut bench = Bench::open(open, &small(1, 2048, true));
+    let frames = bench.bed.share(3000, 300);
     let bed = Arc::clone(&bench.bed);
     let receiver = &mut bench.receivers[0];
     let mut seen = 0;
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            for number in 0..FRAMES {
+            for number in 0..frames {
                 bed.inject(&alone(number, 100), false);
                 if number % 7 == 0 {
                     std::thread::yield_now();
@@ -181,7 +209,7 @@ fn no_wake_up_is_lost_between_threads(open: Open) {
         let mut woken = true;
         loop {
             let lost = read(&bed.device(), 0, &QUEUE_NO_BUFFER) as usize;
-            if seen + lost == FRAMES {
+            if seen + lost == frames {
                 break;
             }
             assert!(woken, "asleep with {seen} seen and {lost} lost");
@@ -195,13 +223,14 @@ fn no_wake_up_is_lost_between_threads(open: Open) {
 /// Moderation: nothing before the count; the time flushes first, then signals.
 fn moderation_waits_and_flushes(open: Open) {
     let mut settings = small(1, 2048, true);
-    (settings.moderation_count, settings.moderation_time, settings.hold_time) = (4, 2, 0);
+    (settings.moderation_count, settings.moderation_time, settings.hold_time) = (4, 200, 0);
     let mut bench = Bench::open(open, &settings);
     let wait = |bench: &mut Bench| bench.receivers[0].wait(Duration::ZERO).unwrap();
     assert!(!wait(&mut bench));
     bench.inject(&alone(0, 100), false);
     bench.inject(&segment(0, 0, 100), false);
-    bench.bed.tick(128);
+    bench.bed.settle();
+    bench.bed.tick(64 * 201);
     assert_eq!(bench.poll(0, 9), 2, "the held frame was flushed");
     assert!(bench.receivers[0].wait(Duration::ZERO).unwrap(), "the signal of the expiry");
     (0..3).for_each(|number| bench.inject(&alone(number, 100), false));
@@ -231,7 +260,7 @@ fn hold_time_is_bounded(open: Open) {
 fn buffers_are_conserved(open: Open) {
     let mut bench = Bench::open(open, &small(2, 2048, true));
     let mut rng = Rng::new(3);
-    for number in 0..3000 {
+    for number in 0..bench.bed.share(3000, 400) {
         bench.inject(&segment(rng.below(30) as u16, number / 30, 700), false);
         if rng.chance(20) {
             let queue = rng.below(2);
@@ -298,7 +327,7 @@ fn guards_are_untouched(open: Open) {
             let mut bench = Bench::with(bed, &settings, |device| {
                 Arc::clone(watched.insert(Watched::new(device))) as Arc<dyn Device>
             });
-            for item in traffic.by_ref().take(1500) {
+            for item in traffic.by_ref().take(bench.bed.share(1500, 100)) {
                 bench.item(&item);
                 bench.poll_all();
             }
@@ -333,7 +362,8 @@ fn unmapped_memory_is_never_written(open: Open) {
     let mut after = vec![0; memory.bytes()];
     memory.read(0, &mut after).unwrap();
     assert!(before == after, "a write behind the unmap");
-    assert_eq!(read(&bed.device(), 1, &QUEUE_DMA_ERRORS), 1);
+    // Accesses that were under way fail each on its own.
+    assert!(read(&bed.device(), 1, &QUEUE_DMA_ERRORS) >= 1);
     assert_eq!(read(&bed.device(), 0, &QUEUE_DMA_ERRORS), 0);
     assert_eq!(bench.receivers[1].poll(9, |_| {}).unwrap(), 0);
     bench.receivers[1].stop(|_| panic!("nothing can come")).unwrap();
@@ -342,11 +372,12 @@ fn unmapped_memory_is_never_written(open: Open) {
 
 /// A device that lies about anything is told so, or gives what its lie means within its buffers.
 fn a_lie_quarantines_the_queue(open: Open) {
-    let lies = std::env::var("GROOVE_LIES").ok().and_then(|n| n.parse().ok()).unwrap_or(LIES);
+    let asked = std::env::var("GROOVE_LIES").ok().and_then(|n| n.parse().ok());
     let mut rng = Rng::new(17);
     let (mut told, mut caught, mut number) = (0, 0, 0);
     for (round, split) in [true, false].into_iter().enumerate() {
         let bed: Arc<dyn driver_support::Testbed> = Arc::from(open(Parameters::default()));
+        let lies = asked.unwrap_or_else(|| bed.share(LIES, 160));
         let mut settings = small(1, 2048, split);
         settings.interrupts = false;
         let watched = Watched::new(bed.device());
@@ -426,6 +457,7 @@ macro_rules! conformance {
 
 conformance!(software, Software::open;
     deliveries_are_the_models,
+    random_frames_in_bulk,
     rings_wrap,
     an_uncovered_frame_changes_nothing,
     nothing_is_lost_across_threads,

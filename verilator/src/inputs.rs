@@ -133,6 +133,18 @@ impl Inputs {
         dut.set(self.ports.token_valid, 0);
     }
 
+    /// Forgets all stimulus but the rest of a frame that has begun: its sender goes on.
+    pub(crate) fn cut(&mut self, dut: &mut Dut) {
+        self.queue.clear();
+        self.queued_bytes = 0;
+        (self.token, self.token_valid, self.token_leads) = (None, false, false);
+        dut.set(self.ports.token_valid, 0);
+        if self.frame.as_ref().is_some_and(|frame| frame.offset == 0) {
+            (self.frame, self.beat_valid) = (None, false);
+            dut.set(self.ports.valid, 0);
+        }
+    }
+
     pub(crate) fn push(&mut self, stimulus: Stimulus) {
         self.queue.push_back(match stimulus {
             Stimulus::Frame { bytes, bad_fcs } => {

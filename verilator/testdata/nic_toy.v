@@ -154,7 +154,7 @@ module groove_nic(
   end
 
   // Frames and tokens.
-  reg in_frame;
+  reg in_frame, stale;
   assign s_axis_tready = run & tick != 3;
   assign s_token_ready = run & tick == 2;
   wire beat_go = s_axis_tvalid & s_axis_tready;
@@ -162,17 +162,18 @@ module groove_nic(
   assign drop_in_frame = 0;
   assign drop_in_reason = 0;
   always @(posedge sys_clk) begin
-    drop_valid <= beat_go & s_axis_tlast & s_axis_tuser;
+    drop_valid <= beat_go & s_axis_tlast & s_axis_tuser & !stale;
     drop_frame <= frames + (fault == 21 ? 1000 : 0);
     drop_reason <= 4;
     token_log_valid <= s_token_valid & s_token_ready;
     token_log_queue <= s_token_queue;
     token_log_kind <= fault == 22 ? 3 : s_token_kind;
-    token_log_frame <= frames + (in_frame | beat_go) + (fault == 23 ? 1000 : 0);
+    token_log_frame <= frames + ((in_frame | beat_go) & !stale) + (fault == 23 ? 1000 : 0);
     if (beat_go) in_frame <= !s_axis_tlast;
-    if (beat_go & s_axis_tlast) frames <= frames + 1;
-    if (sys_rst | resetting) begin
-      in_frame <= 0; frames <= 0; drop_valid <= 0; token_log_valid <= 0;
-    end
+    if (beat_go & s_axis_tlast) begin frames <= frames + !stale; stale <= 0; end
+    if (sys_rst | resetting) begin frames <= 0; drop_valid <= 0; token_log_valid <= 0; end
+    // What is left of a frame that a reset met is swallowed.
+    if (resetting & in_frame & !(beat_go & s_axis_tlast)) stale <= 1;
+    if (sys_rst) begin in_frame <= 0; stale <= 0; end
   end
 endmodule

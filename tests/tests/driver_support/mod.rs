@@ -34,6 +34,10 @@ pub trait Testbed: Send + Sync {
     fn settle(&self);
     /// What went into the pipeline since the last call.
     fn journal(&self) -> Vec<Step>;
+    /// Of `full` rounds of a test, how many this device does: `least` or more. A simulation is slow.
+    fn share(&self, full: usize, least: usize) -> usize {
+        full.max(least)
+    }
 }
 
 /// Opens a device.
@@ -159,6 +163,12 @@ impl Bench {
         self.bed.inject(bytes, bad_fcs);
     }
 
+    /// A frame comes, and is through before the next one.
+    pub fn inject_alone(&mut self, bytes: &[u8]) {
+        self.inject(bytes, false);
+        self.bed.settle();
+    }
+
     /// A frame or a token comes.
     pub fn item(&mut self, item: &Item) {
         match item {
@@ -212,6 +222,18 @@ impl Bench {
             if let Event::Delivery(mut delivery) = event {
                 delivery.frames.clear();
                 self.expected[usize::from(delivery.queue)].push(delivery);
+            }
+        }
+    }
+
+    /// Holds what came so far to what the model gives, and forgets it.
+    #[track_caller]
+    pub fn check(&mut self) {
+        self.replay();
+        for (queue, (got, expected)) in self.got.iter_mut().zip(&mut self.expected).enumerate() {
+            let both = got.len().min(expected.len());
+            for (i, (got, expected)) in got.drain(..both).zip(expected.drain(..both)).enumerate() {
+                assert_eq!(got, expected, "delivery {i} of queue {queue} since the last check");
             }
         }
     }

@@ -39,8 +39,8 @@ use writes::Writes;
 /// Name of the top module.
 const TOP: &str = "groove_nic";
 /// Stimulus that may wait inside before `push` lets the clock run.
-const WAITING_ITEMS_MAX: usize = 64;
-const WAITING_BYTES_MAX: usize = 1 << 17;
+const WAITING_ITEMS_MAX: usize = 32;
+const WAITING_BYTES_MAX: usize = 1 << 15;
 
 struct Ports {
     reset: Port,
@@ -67,6 +67,8 @@ impl Ports {
 pub struct NicStats {
     /// Clock cycles.
     pub cycles: u64,
+    /// Cycle of the last transfer on any pin, or of the last call.
+    pub last_move_cycle: u64,
     /// Frames taken.
     pub frames: u64,
     /// Beats of frames taken.
@@ -255,6 +257,7 @@ impl<M: HostMemory> NicHarness<M> {
     pub fn stats(&self) -> NicStats {
         NicStats {
             cycles: self.cycle(),
+            last_move_cycle: self.last_move.saturating_sub(self.start),
             frames: self.frames,
             beats_in: self.beats_in,
             writes: self.writes.begun,
@@ -274,9 +277,7 @@ impl<M: HostMemory> NicHarness<M> {
             self.wave()?;
         }
         let dut = &mut self.dut;
-        if self.phase != Phase::Flr {
-            self.inputs.present(dut);
-        }
+        self.inputs.present(dut);
         self.writes.present(dut, &mut self.memory);
         self.reads.present(dut, &mut self.memory);
         self.lite.present(dut);
@@ -303,15 +304,14 @@ impl<M: HostMemory> NicHarness<M> {
         let mut moved = self.writes.observe(dut, flr)?;
         moved |= self.reads.observe(dut)?;
         moved |= self.lite.observe(dut)?;
-        let mut taken = Default::default();
         if !flr {
             moved |= self.msix.observe(dut)?;
             moved |= self.logs.observe(dut, self.pushed_frames)?;
-            taken = self.inputs.accept(dut)?;
-            moved |= taken.beat || taken.token;
-            self.beats_in += u64::from(taken.beat);
-            self.frames += u64::from(taken.frame);
         }
+        let taken = self.inputs.accept(dut)?;
+        moved |= taken.beat || taken.token;
+        self.beats_in += u64::from(taken.beat);
+        self.frames += u64::from(taken.frame);
         let write_ready = dut.read(self.ports.write_response_ready) != 0;
         let read_ready = dut.read(self.ports.read_data_ready) != 0;
         dut.edge()?;

@@ -56,15 +56,15 @@ impl<M: HostMemory> NicHarness<M> {
     }
 
     /// Function-level reset: bursts are finished, everything else is forgotten. Frames and tokens
-    /// that were not taken yet are lost, and numbers of frames begin anew.
+    /// that were not taken yet are lost, but the rest of a frame that has begun still comes, as from
+    /// a MAC: the hardware swallows it. Numbers of frames begin anew.
     ///
     /// # Errors
     /// If the hardware breaks a protocol, leaves a burst open, or does not end its reset.
     pub fn flr(&mut self) -> Result<(), Error> {
         self.called();
         self.phase = Phase::Flr;
-        let seed = self.config.seed ^ self.cycle();
-        self.inputs.reset(&mut self.dut, seed, self.config.stall_percent);
+        self.inputs.cut(&mut self.dut);
         self.dut.set(self.ports.flr, 1);
         let mut busy = false;
         loop {
