@@ -72,7 +72,9 @@ impl List {
         }
         let mut at = self.head.swap(leave, Ordering::Acquire);
         let mut taken = 0;
-        while let Some(id) = at.checked_sub(1) {
+        while let Some(id) = at.checked_sub(1)
+            && at != CLOSED
+        {
             at = next[id as usize].load(Ordering::Relaxed);
             each(id as u16);
             taken += 1;

@@ -201,7 +201,7 @@ fn crossing_the_half_kicks() {
 
 /// The queue goes away while buffers come home: all is freed, once, with the last of them.
 fn close_and_drop(max: u32) {
-    model(3, move || {
+    model(2, move || {
         let (mut owner, mut leases, value, _kick) = pool(3, 1, max);
         let threads = [away(2, 0, leases.pop().unwrap()), away(3, 0, leases.pop().unwrap())];
         drop(leases.pop());

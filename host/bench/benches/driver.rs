@@ -11,8 +11,8 @@ fn print(title: &str, rows: &[Row]) {
 }
 
 fn main() -> Result<(), Error> {
-    print("deliveries", &deliveries::per_delivery(15, 1_000_000)?);
-    print("way home", &returns::returns(9, 500_000)?);
-    print("order of the free list", &deliveries::free_order(5, 200_000)?);
+    print("deliveries", &deliveries::per_delivery(101, 20_000)?);
+    print("way home", &returns::returns(51, 20_000)?);
+    print("order of the free list", &deliveries::free_order(15, 50_000)?);
     Ok(())
 }

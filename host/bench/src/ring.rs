@@ -7,6 +7,7 @@
 //! Not here: the model, drops other than for want of buffers, interrupts beyond one per delivery.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use groove_driver::device::check_access;
@@ -191,11 +192,37 @@ impl RingDevice {
         (0..count).map_while(|_| rx.descriptor().map(|(_, id)| rx.complete(record, id))).count()
     }
 
-    /// Any record, for the next buffer. `false`: there is none.
-    pub fn complete(&self, queue: usize, record: Record) -> bool {
+    /// Any record, for the next buffer, whose number is returned if there is one.
+    pub fn complete(&self, queue: usize, record: Record) -> Option<u16> {
         let mut queues = lock(&self.queues);
-        let Some(rx) = queues.get_mut(&queue) else { return false };
-        rx.descriptor().map(|(_, id)| rx.complete(record, id)).is_some()
+        let rx = queues.get_mut(&queue)?;
+        let (_, id) = rx.descriptor()?;
+        rx.complete(record, id);
+        Some(id)
+    }
+
+    /// Completions written since the queue was enabled, modulo 65,536.
+    pub fn produced(&self, queue: usize) -> u16 {
+        lock(&self.queues).get(&queue).map_or(0, |rx| rx.produced)
+    }
+
+    /// Changes a completion behind its back.
+    pub fn tamper(
+        &self,
+        queue: usize,
+        index: u16,
+        change: impl FnOnce(&mut [u64; ring::COMPLETION_WORDS]),
+    ) {
+        let queues = lock(&self.queues);
+        let Some(rx) = queues.get(&queue) else { return };
+        let at = rx.completions + 32 * (usize::from(index) & (rx.entries - 1));
+        if let Ok(words) = rx.memory.words(at, ring::COMPLETION_WORDS)
+            && let Some(slot) = words.first_chunk()
+        {
+            let mut record = slot.each_ref().map(|word| u64::from_le(word.load(Ordering::Relaxed)));
+            change(&mut record);
+            ring::publish(slot, record);
+        }
     }
 }
 
