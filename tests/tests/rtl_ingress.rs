@@ -196,6 +196,39 @@ fn ingress_keeps_tokens_between_frames() {
     }
 }
 
+/// Without back-pressure a token waits for a gap: no beat waits for a token.
+#[test]
+fn ingress_lossy_takes_tokens_in_gaps() {
+    let mut rng = Rng(26);
+    let mut dut = open(&emit("ingress", Ingress::<64, 8>::new(false)));
+    let mut s = Feed::axis(&dut, "s", &AXIS);
+    let mut token = Feed::new(&dut, "token", &["queue", "kind"]);
+    let mut m = Drain::new(&dut, "m", &["data", "info"]);
+    let frames: Vec<Frame> = (0..300).map(|_| frame(&mut rng)).collect();
+    s.records = frames.iter().flat_map(|f| axis(&mut rng, f, 8)).collect();
+    token.records = (0..200).map(|i| vec![vec![i % 32], vec![i % 3]]).collect();
+    (s.gap, token.gap) = (20, 80);
+    let ready = dut.port("s_tready").unwrap();
+    for _ in 0..60_000 {
+        cycle(&mut dut, &mut rng, &mut [&mut s, &mut token], &mut [&mut m]);
+        assert_eq!(dut.read(ready), 1);
+    }
+    assert!(s.records.is_empty() && token.records.is_empty());
+    let (mut whole, mut tokens) = (0, 0);
+    for out in outputs(&m.records) {
+        match out {
+            Out::Token { .. } => tokens += 1,
+            Out::Frame { bytes, drop: None, number } => {
+                assert_eq!(bytes, frames[number as usize].bytes);
+                whole += 1;
+            }
+            Out::Frame { .. } => {}
+        }
+    }
+    let good = frames.iter().filter(|f| reason(f).is_none()).count();
+    assert_eq!((whole, tokens), (good, 200));
+}
+
 /// Without back-pressure every frame is delivered, marked, or logged; `tready` never falls.
 #[test]
 fn ingress_lossy_never_stalls() {

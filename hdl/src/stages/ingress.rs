@@ -8,12 +8,12 @@
 //! limit; the rest is swallowed. LOSSLESS = 1: `tready` follows the room. LOSSLESS = 0: `tready`
 //! stays high; a frame whose first beat finds no room is dropped whole and logged, one that runs
 //! out of room later ends in a beat that was kept free for that, marked as overflow. A token enters
-//! between two frames only, before a first beat offered in the same cycle: `tready` is low
-//! meanwhile, so with LOSSLESS = 0 offer it in an idle cycle.
+//! between two frames only, before a first beat offered in the same cycle, which waits; with
+//! LOSSLESS = 0 no beat waits, but the token, for a cycle without one.
 //!
 //! Invariants: every received frame takes one number, from 0 (`ingress_marks_bad_frames`); bytes
 //! beyond the end are zero (same test); a frame leaves whole or with a marked last beat (same test,
-//! and `ingress_lossy_never_stalls`); tokens stay between frames
+//! `ingress_lossy_never_stalls`, `ingress_lossy_takes_tokens_in_gaps`); tokens stay between frames
 //! (`ingress_keeps_tokens_between_frames`), and the log says between which (same test). Not here:
 //! any look into the frame.
 
@@ -236,9 +236,13 @@ impl<const W: usize, const K: usize> Logic for Ingress<W, K> {
         // First half: one beat or one token.
         self.count.keep.next = self.s.tkeep.val();
         self.a_free.next = !self.lossless.val() | !self.a_valid.q.val() | self.fifo.s.ready.val();
-        self.token_ok.next = self.open.val() & !self.in_frame.q.val() & !self.fifo.almost.val();
-        self.beat_ok.next =
-            self.open.val() & self.a_free.val() & (self.in_frame.q.val() | !self.token.valid.val());
+        self.token_ok.next = self.open.val()
+            & !self.in_frame.q.val()
+            & !self.fifo.almost.val()
+            & (self.lossless.val() | !self.s.tvalid.val());
+        self.beat_ok.next = self.open.val()
+            & self.a_free.val()
+            & (self.in_frame.q.val() | !self.token.valid.val() | !self.lossless.val());
         self.take_token.next = self.token.valid.val() & self.token_ok.val();
         self.take.next = self.s.tvalid.val() & self.beat_ok.val();
         self.token.ready.next = self.token_ok.val();
