@@ -27,7 +27,7 @@ pub struct FrameGate<const W: usize, const K: usize> {
     pub s: AxisRxSink<W, K>,
     /// Whole frames out.
     pub m: AxisRxSource<W, K>,
-    inside: RegR<Bit>,
+    in_frame: RegR<Bit>,
     swallow: RegR<Bit>,
     ready: Signal<Local, Bit>,
     goes: Signal<Local, Bit>,
@@ -43,7 +43,7 @@ impl<const W: usize, const K: usize> FrameGate<W, K> {
             open: Default::default(),
             s: Default::default(),
             m: Default::default(),
-            inside: Default::default(),
+            in_frame: Default::default(),
             swallow: Default::default(),
             ready: Default::default(),
             goes: Default::default(),
@@ -57,15 +57,15 @@ impl<const W: usize, const K: usize> Logic for FrameGate<W, K> {
     #[hdl_gen]
     fn update(&mut self) {
         comment!("block: frame_gate");
-        ClkRst::link(&mut self.cr, &mut self.inside.cr);
+        ClkRst::link(&mut self.cr, &mut self.in_frame.cr);
         ClkRst::link(&mut self.cr, &mut self.swallow.cr);
         self.ready.next = self.open.val() & (self.m.tready.val() | self.swallow.q.val());
         self.goes.next = self.s.tvalid.val() & (self.ready.val() | self.lossy.val());
-        self.still.next = self.inside.q.val();
+        self.still.next = self.in_frame.q.val();
         if self.goes.val() {
             self.still.next = !self.s.tlast.val();
         }
-        self.inside.d.next = self.still.val();
+        self.in_frame.d.next = self.still.val();
         // Shut: what is inside a frame now is inside it when the gate opens.
         self.swallow.d.next = self.still.val() & (self.swallow.q.val() | !self.open.val());
         self.s.tready.next = self.open.val() & (self.m.tready.val() | self.swallow.q.val());
