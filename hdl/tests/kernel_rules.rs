@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use syn::visit::{self, Visit};
 
 /// Words of SystemVerilog that read well as the name of a signal. RustHDL refuses six others.
-const KEYWORDS: [&str; 59] = [
+const KEYWORDS: [&str; 60] = [
     "alias",
     "always",
     "and",
@@ -68,6 +68,7 @@ const KEYWORDS: [&str; 59] = [
     "small",
     "tagged",
     "time",
+    "within",
 ];
 
 #[derive(Default)]
