@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use groove_device::{ModelDevice, Parameters};
-use groove_driver::{Nic, Settings};
+use groove_driver::{Delivery, Napi, Nic, Settings};
 
-/// Gives the deliveries that it saw.
+/// Receives until the wire is silent.
 pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Any `Device` will do; this one is software, and its wire is the function below.
     let device = Arc::new(ModelDevice::new(Parameters::default()));
@@ -20,17 +20,17 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     wire::send(&device, 100)?;
 
+    // Polls while there is work, sleeps when there is none: here, until the wire is silent.
+    let napi = Napi { timeout: Duration::from_millis(50), ..Napi::default() };
     let mut frame = Vec::new();
-    while receiver.wait(Duration::from_millis(50))? {
-        while receiver.poll(64, |delivery| {
-            let metadata = delivery.metadata();
-            let payload: usize = delivery.payload().map(|part| part.len()).sum();
-            frame.clear();
-            delivery.copy_to_frame(&mut frame); // Or read `payload()` where it lies.
-            println!("{payload} bytes of payload, {} segments", metadata.gso_segs.max(1));
-        })? > 0
-        {} // Dropping a delivery gives its buffers back; the next poll posts them.
-    }
+    let mut each = |delivery: Delivery| {
+        let payload: usize = delivery.payload().map(|part| part.len()).sum();
+        frame.clear();
+        delivery.copy_to_frame(&mut frame); // Or read `payload()` where it lies.
+        println!("{payload} bytes, {} segments", delivery.metadata().gso_segs.max(1));
+        // Dropping a delivery gives its buffers back; the next poll posts them.
+    };
+    while receiver.turn(&napi, &mut each)?.given > 0 {}
     println!("{:?}", receiver.stats());
     Ok(())
 }

@@ -7,7 +7,7 @@ mod wrong;
 
 pub use input::{CutChoice, InputArgs};
 pub use run::{DeviceChoice, RunArgs, SplitChoice};
-pub use tools::{BenchArgs, BenchKind, BenchOptions, SynthArgs};
+pub use tools::{BenchArgs, BenchKind, BenchOptions, DriverOptions, SynthArgs};
 pub use wrong::wrong_usage;
 
 use std::path::PathBuf;
@@ -46,7 +46,7 @@ pub enum Command {
     Spec(SpecArgs),
     /// Synthesise the hardware with yosys: cells, RAM and logic levels of each block
     Synth(SynthArgs),
-    /// Measure the hardware's rates in clock cycles, or the speed of its simulation
+    /// Measure the hardware's rates in clock cycles, the speed of its simulation, or the driver
     Bench(BenchArgs),
     /// Show which tools are installed, which are missing and how to get them
     Doctor(DoctorArgs),

@@ -25,6 +25,9 @@ fn wrong_usage() {
     insta::assert_snapshot!("usage_no_command", plain(&["nonsense"]));
     insta::assert_snapshot!("usage_no_capture", plain(&["sim"]));
     insta::assert_snapshot!("usage_width", plain(&["sim", "x", "--width", "48"]));
+    let engines = ["golden", ".", "--engine", "rtl", "--device", "model"];
+    insta::assert_snapshot!("usage_engine_and_device", plain(&engines));
+    insta::assert_snapshot!("usage_bench_of_what", plain(&["bench", "rlt"]));
     insta::assert_snapshot!("usage_queues", plain(&["sim", "x", "--queues", "33"]));
     insta::assert_snapshot!("usage_batch_zero", plain(&["sim", "x", "--batch", "0"]));
     let both = ["sim", "x", "--batch", "1", "--ticks", "1"];
@@ -40,6 +43,26 @@ fn wrong_usage() {
     insta::assert_snapshot!("usage_header_without_bound", hardware("max_header=none"));
     insta::assert_snapshot!("usage_tunnels", hardware("tunnels=on"));
     insta::assert_snapshot!("usage_pppoe", hardware("pppoe=on"));
+}
+
+/// Whatever is wrong with a command line, the last line says where to read on.
+#[test]
+fn every_refusal_ends_in_a_help_line() {
+    for args in [
+        &["nonsense"][..],
+        &["sim"],
+        &["sim", "x", "--queues", "33"],
+        &["run", "x", "y"],
+        &["golden", ".", "--kernel"],
+        &["bench", "rtl", "--width=7"],
+        &["spec", "chek"],
+        &["emit"],
+    ] {
+        let run = groove(Path::new("."), args);
+        let last = run.stderr.lines().last().unwrap_or_default();
+        assert_eq!(run.code, 2, "{args:?}");
+        assert!(last.starts_with("help: ") && last.contains("--help` says"), "{args:?}: {last}");
+    }
 }
 
 #[test]

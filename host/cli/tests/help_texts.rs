@@ -23,6 +23,11 @@ fn of_sim() {
 }
 
 #[test]
+fn of_run() {
+    insta::assert_snapshot!("help_run", help(&["run", "--help"]));
+}
+
+#[test]
 fn of_golden() {
     insta::assert_snapshot!("help_golden", help(&["golden", "--help"]));
 }
@@ -47,6 +52,7 @@ fn of_synth() {
 fn of_bench() {
     insta::assert_snapshot!("help_bench", help(&["bench", "--help"]));
     insta::assert_snapshot!("help_bench_rtl", help(&["bench", "rtl", "--help"]));
+    insta::assert_snapshot!("help_bench_driver", help(&["bench", "driver", "--help"]));
 }
 
 #[test]

@@ -39,6 +39,10 @@ impl<F: FnMut(&mut Vec<Event>)> Engine for Twisted<F> {
     fn finish(&mut self, out: &mut Vec<Event>) -> Result<(), EngineError> {
         self.0.finish(out)
     }
+
+    fn cycle(&self, frame: Option<u32>) -> Option<u64> {
+        Some(frame.map_or(7, |frame| 1000 + u64::from(frame)))
+    }
 }
 
 fn setup() -> Setup {
@@ -139,10 +143,12 @@ fn frames_that_vanish_or_double_are_a_fault_of_a_single_engine_too() {
     let lose = |events: &mut Vec<Event>| events.clear();
     let SimError::Conservation { fault, .. } = one(lose) else { panic!("not noticed") };
     assert_eq!(fault, Conservation::Lost(7, 0));
+    assert_eq!(one(lose).cycle(), Some(7), "waves of it can be recorded");
     let double = |events: &mut Vec<Event>| {
         let again = events.clone();
         events.extend(again);
     };
+    assert_eq!(one(double).cycle(), Some(1000));
     let SimError::Conservation { fault, .. } = one(double) else { panic!("not noticed") };
     assert_eq!(fault, Conservation::Unknown(0));
     let invent = change(3, |d| d.frames.push(99));

@@ -1,8 +1,8 @@
-//! Frames of the benches: TCP over IPv4 without options, flow by number.
+//! Frames of the benches: TCP and UDP over IPv4 without options, flow by number.
 
 /// Ethernet, IPv4 and TCP without options.
 pub(super) const HEADER_BYTES: usize = 14 + 20 + 20;
-/// Received before a size of frame is measured: tables full, sessions held.
+/// Network of the senders.
 const SOURCE_NET: u32 = 0x0a00_0000;
 
 /// One flow: the sequence number of its next frame.
@@ -21,21 +21,7 @@ impl Flow {
     /// The flow's next frame of so many bytes, at least one byte of payload, ACK alone.
     pub(super) fn frame(&mut self, bytes: usize) -> Vec<u8> {
         let payload = bytes.max(HEADER_BYTES + 1) - HEADER_BYTES;
-        let mut frame = vec![0x5a; HEADER_BYTES + payload];
-        frame[..12].copy_from_slice(&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2]);
-        frame[12..14].copy_from_slice(&0x0800_u16.to_be_bytes());
-        let ip = &mut frame[14..34];
-        ip.fill(0);
-        ip[0] = 0x45;
-        ip[2..4].copy_from_slice(&((40 + payload) as u16).to_be_bytes());
-        ip[4..6].copy_from_slice(&self.id.to_be_bytes());
-        ip[6] = 0x40;
-        ip[8] = 64;
-        ip[9] = 6;
-        ip[12..16].copy_from_slice(&(SOURCE_NET + self.number).to_be_bytes());
-        ip[16..20].copy_from_slice(&[192, 168, 0, 1]);
-        let checksum = !fold(sum(ip));
-        ip[10..12].copy_from_slice(&checksum.to_be_bytes());
+        let mut frame = packet(HEADER_BYTES + payload, 6, self.number, self.id);
         let tcp = &mut frame[34..54];
         tcp.fill(0);
         tcp[0..2].copy_from_slice(&(1024 + (self.number % 50_000) as u16).to_be_bytes());
@@ -51,6 +37,37 @@ impl Flow {
         self.id = self.id.wrapping_add(1);
         frame
     }
+}
+
+/// A UDP frame of so many bytes, at least its headers, without a checksum of its own: never merged.
+pub(super) fn datagram(number: u32, bytes: usize) -> Vec<u8> {
+    let mut frame = packet(bytes.max(14 + 20 + 8), 17, number, 0);
+    let length = (frame.len() - 34) as u16;
+    frame[34..36].copy_from_slice(&(1024 + (number % 50_000) as u16).to_be_bytes());
+    frame[36..38].copy_from_slice(&443_u16.to_be_bytes());
+    frame[38..40].copy_from_slice(&length.to_be_bytes());
+    frame[40..42].fill(0);
+    frame
+}
+
+/// Ethernet and IPv4 headers in front of filler.
+fn packet(bytes: usize, protocol: u8, number: u32, id: u16) -> Vec<u8> {
+    let mut frame = vec![0x5a; bytes];
+    frame[..12].copy_from_slice(&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2]);
+    frame[12..14].copy_from_slice(&0x0800_u16.to_be_bytes());
+    let ip = &mut frame[14..34];
+    ip.fill(0);
+    ip[0] = 0x45;
+    ip[2..4].copy_from_slice(&((bytes - 14) as u16).to_be_bytes());
+    ip[4..6].copy_from_slice(&id.to_be_bytes());
+    ip[6] = 0x40;
+    ip[8] = 64;
+    ip[9] = protocol;
+    ip[12..16].copy_from_slice(&(SOURCE_NET + number).to_be_bytes());
+    ip[16..20].copy_from_slice(&[192, 168, 0, 1]);
+    let checksum = !fold(sum(ip));
+    ip[10..12].copy_from_slice(&checksum.to_be_bytes());
+    frame
 }
 
 fn sum(bytes: &[u8]) -> u64 {
@@ -69,7 +86,8 @@ fn fold(mut sum: u64) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groove_model::{Config, Frame, Model};
+    use groove_model::{Config, Event, Frame, Model};
+    use groove_spec::Verdict;
 
     #[test]
     fn frames_of_a_flow_merge() {
@@ -80,5 +98,17 @@ mod tests {
         }
         assert_eq!((model.stats().held, model.stats().held_frames), (1, 3));
         assert_eq!(model.stats().frames, 3);
+    }
+
+    #[test]
+    fn datagrams_stay_alone() {
+        let mut model = Model::new(Config::default()).unwrap();
+        let mut events = Vec::new();
+        for number in [7, 7, 8] {
+            model.frame(Frame::new(&datagram(number, 64)), &mut events);
+        }
+        let good =
+            |event: &Event| matches!(event, Event::Delivery(d) if d.l3_verdict == Verdict::Good);
+        assert_eq!(events.iter().filter(|event| good(event)).count(), 3);
     }
 }

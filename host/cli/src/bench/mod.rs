@@ -1,4 +1,5 @@
-//! `groove bench`: how fast the hardware is in clock cycles, and its simulation in seconds.
+//! `groove bench`: how fast the hardware is in clock cycles, its simulation and the driver in
+//! seconds.
 //!
 //!   flows ─► frames ─► pipeline under Verilator ─► counts ─► tables
 //!
@@ -7,10 +8,14 @@
 //! (`rates_hold_in_every_mix`).
 //! Not here: time on a wire. Cycles times the clock of a real device are for the reader to compute.
 
+mod driver;
 mod frames;
+mod nic;
 mod rtl;
 mod sim;
 
+pub use driver::{DriverPoint, DriverReport, DriverTable, driver};
+pub use nic::{NicCase, NicError, NicPoint, NicReport, nic, nic_rate};
 pub use rtl::{MergePoint, Mix, RatePoint, RtlReport, Spread, merge, rate, rtl};
 pub use sim::{SimPoint, SimReport, sim};
 

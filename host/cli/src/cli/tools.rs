@@ -50,6 +50,17 @@ pub enum BenchKind {
     Rtl(BenchOptions),
     /// The simulation: clock cycles and frames per second
     Sim(BenchOptions),
+    /// The driver: nanoseconds per delivery, and what it costs to bring a buffer home
+    Driver(DriverOptions),
+}
+
+/// What measuring the driver takes.
+#[derive(Debug, Args)]
+pub struct DriverOptions {
+    /// As JSON, to FILE, or to standard output with the table on standard error
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "-")]
+    pub json: Option<PathBuf>,
 }
 
 /// What every measurement takes.

@@ -1,4 +1,5 @@
-//! `groove bench`: rates of the hardware in clock cycles, and the speed of its simulation.
+//! `groove bench`: rates of the hardware in clock cycles, the speed of its simulation, and what the
+//! driver costs.
 
 use std::path::Path;
 
@@ -24,6 +25,10 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
             let mut pipeline = open(options)?;
             let result = bench::sim(&mut pipeline, &mut progress);
             report(options.json.as_deref(), result)
+        }
+        BenchKind::Driver(options) => {
+            let report = bench::driver(&mut progress).map_err(|e| Failure::of(exit::FAULT, &*e))?;
+            measured::report(options.json.as_deref(), &report.to_string(), &report)
         }
     }
 }

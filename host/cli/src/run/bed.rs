@@ -7,6 +7,7 @@
 //! says about itself is used (`a_run_equals_a_simulation`).
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use groove_device::verilated::{Failure, VerilatedDevice};
 use groove_device::{ModelDevice, Parameters, Step};
@@ -87,12 +88,26 @@ impl Bed for ModelBed {
 }
 
 /// The hardware under Verilator, with a memory behind its AXI port.
-pub struct RtlBed(Arc<VerilatedDevice>);
+///
+/// It has a port for tokens of its own, and takes one when it likes. Here it has to be between two
+/// frames, as in a simulation of the pipeline: before what comes behind the other kind, the hardware
+/// comes to rest.
+pub struct RtlBed {
+    device: Arc<VerilatedDevice>,
+    token_was_last: AtomicBool,
+}
 
 impl RtlBed {
     /// After reset.
     pub fn new(device: VerilatedDevice) -> Self {
-        Self(Arc::new(device))
+        Self { device: Arc::new(device), token_was_last: AtomicBool::new(false) }
+    }
+
+    fn between(&self, token: bool) -> Result<(), BedError> {
+        if self.token_was_last.swap(token, Ordering::Relaxed) != token {
+            self.device.settle()?;
+        }
+        Ok(())
     }
 }
 
@@ -102,26 +117,28 @@ impl Bed for RtlBed {
     }
 
     fn device(&self) -> Arc<dyn Device> {
-        Arc::clone(&self.0) as Arc<dyn Device>
+        Arc::clone(&self.device) as Arc<dyn Device>
     }
 
     fn inject(&self, bytes: &[u8]) -> Result<(), BedError> {
-        Ok(self.0.inject(bytes, false)?)
+        self.between(false)?;
+        Ok(self.device.inject(bytes, false)?)
     }
 
     fn token(&self, queue: u8, kind: TokenKind) -> Result<(), BedError> {
-        Ok(self.0.token(queue, kind)?)
+        self.between(true)?;
+        Ok(self.device.token(queue, kind)?)
     }
 
     fn settle(&self) -> Result<(), BedError> {
-        Ok(self.0.settle()?)
+        Ok(self.device.settle()?)
     }
 
     fn journal(&self) -> Result<Vec<Step>, BedError> {
-        Ok(self.0.take_journal()?)
+        Ok(self.device.take_journal()?)
     }
 
     fn cycles(&self) -> Option<u64> {
-        Some(self.0.cycles())
+        Some(self.device.cycles())
     }
 }

@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
-use groove_driver::{Census, Delivery, QueueError, QueueStats, Receiver, RxQueue};
+use groove_driver::{Census, Delivery, QueueError, QueueStats, Receiver, RxQueue, wait_any};
 
 /// Deliveries of a poll.
 const BUDGET: usize = 64;
@@ -196,14 +196,10 @@ struct Thread<'a> {
 
 impl Thread<'_> {
     fn run(mut self) -> Result<Finished, QueueError> {
-        let mut next = 0;
         while !self.shared.end.load(Ordering::Acquire) {
-            if self.poll_all()? == 0 && !self.receivers.is_empty() {
-                // One after the other; the sleep is short enough for those that are not waited for.
-                next = (next + 1) % self.receivers.len();
-                let rest = SLEEP / self.receivers.len() as u32;
+            if self.poll_all()? == 0 {
                 self.waits.sleeps += 1;
-                self.waits.woken += u64::from(self.receivers[next].wait(rest)?);
+                self.waits.woken += u64::from(wait_any(&mut self.receivers, SLEEP)?);
             }
         }
         self.drain()?;
