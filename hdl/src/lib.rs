@@ -13,11 +13,13 @@
 pub mod blocks {
     //! Building blocks: registers, memories, streams, records, and the larger parts of stages.
     pub mod axi;
+    pub mod axi_lite;
     pub mod axis;
     pub mod beat_fifo;
     pub mod bits;
     pub mod byte_order;
     pub mod collect;
+    pub mod dma_guard;
     pub mod fifo;
     pub mod fixup;
     pub mod frame_fifo;
@@ -27,6 +29,7 @@ pub mod blocks {
     pub mod keep;
     pub mod meta;
     pub mod meta_fifo;
+    pub mod mover;
     pub mod nic_ports;
     pub mod op;
     pub mod op_fifo;

@@ -64,6 +64,7 @@ const KEYWORDS: [&str; 60] = [
     "rand",
     "release",
     "repeat",
+    "sequence",
     "table",
     "small",
     "tagged",

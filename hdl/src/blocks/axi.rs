@@ -1,7 +1,8 @@
 //! AXI ports: the write half and the read half of an AXI4 manager, both together, and an AXI4-Lite
 //! subordinate.
 //!
-//!   mover ─AxiWrite─► guard ─Axi─► pins      prefetch ─AxiRead─► guard      pins ─AxiLite─► axi_lite
+//!   mover ─AxiWrite─► guard ─Axi─► pins
+//!   prefetch ─AxiRead─► guard            pins ─AxiLite─► axi_lite
 //!
 //! AMBA AXI (IHI 0022), signals A2.2 to A2.6 less those with a fixed value: a bridge ties AxLOCK,
 //! AxCACHE, AxPROT and AxQOS. Invariant: both ends of a pair have the same fields (the `join` of

@@ -81,16 +81,25 @@ pub struct Feed {
 
 impl Feed {
     pub fn new(dut: &Dut, name: &str, fields: &[&str]) -> Self {
-        let [valid, ready] = ports(dut, name, &["valid", "ready"])[..] else { unreachable!() };
-        let fields = ports(dut, name, fields);
-        Self { fields, valid, ready, offered: false, gap: 0, records: VecDeque::new() }
+        Self::with(dut, name, fields, ["valid", "ready"])
     }
 
     /// An AXI4-Stream sink: its handshake is called `tvalid` and `tready`.
     pub fn axis(dut: &Dut, name: &str, fields: &[&str]) -> Self {
-        let [valid, ready] = ports(dut, name, &["tvalid", "tready"])[..] else { unreachable!() };
+        Self::with(dut, name, fields, ["tvalid", "tready"])
+    }
+
+    /// A sink whose handshake has other names.
+    pub fn with(dut: &Dut, name: &str, fields: &[&str], handshake: [&str; 2]) -> Self {
+        let [valid, ready] = ports(dut, name, &handshake)[..] else { unreachable!() };
         let fields = ports(dut, name, fields);
         Self { fields, valid, ready, offered: false, gap: 0, records: VecDeque::new() }
+    }
+
+    /// Forgets what was to be sent, as a reset does.
+    pub fn clear(&mut self) {
+        self.records.clear();
+        self.offered = false;
     }
 
     fn present(&mut self, dut: &mut Dut, rng: &mut Rng) {
@@ -136,7 +145,8 @@ impl Drain {
         Self::with(dut, name, fields, ["tvalid", "tready"])
     }
 
-    fn with(dut: &Dut, name: &str, fields: &[&str], handshake: [&str; 2]) -> Self {
+    /// A source whose handshake has other names.
+    pub fn with(dut: &Dut, name: &str, fields: &[&str], handshake: [&str; 2]) -> Self {
         let [valid, ready] = ports(dut, name, &handshake)[..] else { unreachable!() };
         Self {
             name: name.to_owned(),
@@ -149,6 +159,11 @@ impl Drain {
             records: Vec::new(),
             cycles: Vec::new(),
         }
+    }
+
+    /// No record waits.
+    pub fn is_idle(&self) -> bool {
+        self.waits.is_none()
     }
 
     fn present(&mut self, dut: &mut Dut, rng: &mut Rng) {
@@ -193,13 +208,23 @@ pub fn cycle_with(
     drains: &mut [&mut Drain],
     look: impl FnOnce(&mut Dut),
 ) {
+    present(dut, rng, feeds, drains);
+    sample(dut, feeds, drains);
+    look(dut);
+    dut.edge().expect("runs");
+}
+
+/// First part of [`cycle`]: drives the inputs, lets the outputs settle.
+pub fn present(dut: &mut Dut, rng: &mut Rng, feeds: &mut [&mut Feed], drains: &mut [&mut Drain]) {
     feeds.iter_mut().for_each(|f| f.present(dut, rng));
     drains.iter_mut().for_each(|d| d.present(dut, rng));
     dut.settle().expect("runs");
+}
+
+/// Second part of [`cycle`]: takes what moves. The clock edge is the caller's.
+pub fn sample(dut: &Dut, feeds: &mut [&mut Feed], drains: &mut [&mut Drain]) {
     feeds.iter_mut().for_each(|f| f.sample(dut));
     drains.iter_mut().for_each(|d| d.sample(dut));
-    look(dut);
-    dut.edge().expect("runs");
 }
 
 /// A field of a record, by the table.
