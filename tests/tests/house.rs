@@ -22,12 +22,8 @@ const UPDATE_LINES_MAX: usize = 120;
 
 const UNSAFE_HOMES: [&str; 4] =
     ["driver/src/dma", "driver/src/vfio", "verilator/src/", "verilator/tests/"];
-const PRINTING_HOMES: [&str; 4] = [
-    "host/cli/src/main.rs",
-    "host/cli/src/commands",
-    "driver/examples/",
-    "host/bench/benches/",
-];
+const PRINTING_HOMES: [&str; 4] =
+    ["host/cli/src/main.rs", "host/cli/src/commands", "driver/examples/", "host/bench/benches/"];
 const PROCESS_HOMES: [&str; 4] = [
     "verilator/src/process.rs",
     "host/cli/tests/",
@@ -556,6 +552,40 @@ fn every_stage_is_complete() {
     let exists = |path: &str| root().join(path).is_file() || has_files(&root().join(path));
     let missing = missing_stage_files(&names, exists);
     assert!(missing.is_empty(), "missing: {missing:?}; docs/adding-a-stage.md says what they hold");
+}
+
+/// Stages of the NIC behind the pipeline: their meaning is that of the software device.
+const NIC_STAGES: [&str; 2] = ["place", "complete"];
+
+fn missing_nic_files(names: &[&str], exists: impl Fn(&str) -> bool) -> Vec<String> {
+    let places = |name: &str| {
+        [
+            format!("host/device/src/{name}.rs"),
+            format!("hdl/src/stages/{name}.rs"),
+            format!("tests/tests/rtl_{name}.rs"),
+            format!("docs/stages/{name}.md"),
+        ]
+    };
+    names.iter().flat_map(|name| places(name)).filter(|path| !exists(path)).collect()
+}
+
+#[test]
+fn every_stage_of_the_nic_is_complete() {
+    let missing = missing_nic_files(&NIC_STAGES, |path| root().join(path).is_file());
+    assert!(missing.is_empty(), "missing: {missing:?}");
+    // And no stage is outside both lists.
+    let known: Vec<_> = STAGES.iter().map(|s| s.name).chain(NIC_STAGES).collect();
+    for entry in fs::read_dir(root().join("hdl/src/stages")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        assert!(known.contains(&name.as_str()), "{name} is in no list of stages");
+    }
+}
+
+#[test]
+fn catches_a_nic_stage_without_a_test() {
+    let missing = missing_nic_files(&["place"], |path| !path.starts_with("tests/"));
+    assert_eq!(missing, ["tests/tests/rtl_place.rs"]);
 }
 
 #[test]

@@ -18,6 +18,7 @@
 mod complete;
 mod interrupts;
 mod memory;
+mod place;
 mod queue;
 mod registers;
 mod state;

@@ -2,16 +2,8 @@
 //!
 //!   free ring ──► prefetched ──► chain of a session ──► completions
 //!
-//! Follows: architecture "Rings", "Admission", "Completions"; spec rows of `nic`.
-//!
-//! Decisions, the same in hardware:
-//! - A delivery of 256 bytes or less lies wholly in the header slot of its one buffer, `split`
-//!   clear.
-//! - Otherwise with split: the header lies in the slot of the first buffer, the payload back to
-//!   back in the buffers. Without: header and payload back to back in the buffers.
-//! - The next buffer is taken when there is a byte for it, never before.
-//! - Metadata stands in the first completion of a delivery; it is zero in the others.
-//! - A prefetched buffer that a disabled queue returns is a completion of 0 bytes, first and last.
+//! Follows: architecture "Rings", "Admission", "Completions"; spec rows of `nic`. Where the bytes of
+//! a delivery lie is `place`'s to say, what a completion tells is `complete`'s.
 //!
 //! Invariants: a frame's worst case is covered before it is taken (`covers_the_worst_case`); a DMA
 //! error stops the queue (`a_dma_error_stops_the_queue`).
@@ -28,6 +20,7 @@ use groove_spec::{Delivery, nic};
 
 use crate::complete::{self, Piece};
 use crate::memory::{Refused, Translation};
+use crate::place::{self, Parts};
 use crate::registers::{Registers, field};
 
 /// A free buffer.
@@ -160,8 +153,7 @@ impl Queue {
 
     /// Gives the session that `frame` opened as many buffers as it fills by now.
     pub fn place(&mut self, frame: u32, total: usize, hdr_len: usize) {
-        let bytes = if self.split { total - hdr_len } else { total };
-        let wanted = bytes.div_ceil(self.buffer_bytes).max(1);
+        let wanted = place::buffers(self.split, total, hdr_len, self.buffer_bytes);
         let chain = self.chains.entry(frame).or_default();
         while chain.len() < wanted
             && let Some(buffer) = self.prefetched.pop_front()
@@ -176,11 +168,7 @@ impl Queue {
         let Some(chain) = self.chains.remove(&first).filter(|_| self.running) else { return };
         let slot = self.headers.wrapping_add(u64::from(chain[0].id) * HEADER_SLOT_BYTES as u64);
         let total = delivery.bytes.len();
-        let in_slot = match total {
-            0..=HEADER_SLOT_BYTES => total,
-            _ if self.split => usize::from(delivery.hdr_len),
-            _ => 0,
-        };
+        let Parts { in_slot, split } = place::parts(self.split, total, delivery.hdr_len.into());
         let (header, rest) = delivery.bytes.split_at(in_slot);
         let mut refused = !header.is_empty() && memory.write(slot, header).is_err();
         let mut chunks = rest.chunks(self.buffer_bytes);
@@ -190,7 +178,6 @@ impl Queue {
             refused |= !bytes.is_empty() && memory.write(buffer.iova, bytes).is_err();
             pieces.push(Piece { id: buffer.id, length: bytes.len() });
         }
-        let split = self.split && total > HEADER_SLOT_BYTES;
         for record in complete::records(delivery, &pieces, in_slot, split, refused) {
             refused |= self.write_completion(memory, &record).is_err();
         }

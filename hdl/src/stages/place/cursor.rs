@@ -6,7 +6,7 @@
 //! Every number is a register that one state of the FSM fills for the next one, so that no path
 //! holds two additions of addresses.
 //!
-//! Follows: the decisions in the header of the software device's `queue`. Invariants: no byte goes
+//! Follows: the decisions in the header of the software device's `place`. Invariants: no byte goes
 //! beyond a buffer, and no buffer is begun without a byte for it
 //! (`commands_and_records_equal_the_reference`). Not here: when, and how many buffers.
 

@@ -5,7 +5,7 @@
 //! A delivery of 256 bytes or less lies wholly in its header slot. What a session becomes is not
 //! known before it is closed, so its payload goes to the slot as well while it fits.
 //!
-//! Follows: the decisions in the header of the software device's `queue`. Invariant: 256 bytes are
+//! Follows: the decisions in the header of the software device's `place`. Invariant: 256 bytes are
 //! compact, 257 are not (`the_slot_holds_256_bytes`). Not here: addresses.
 
 use crate::blocks::reg::{ClkRst, RegE};
