@@ -30,6 +30,7 @@ pub mod blocks {
     pub mod meta;
     pub mod meta_fifo;
     pub mod mover;
+    pub mod nic_core;
     pub mod nic_ports;
     pub mod op;
     pub mod op_fifo;
@@ -57,4 +58,5 @@ pub mod stages {
     pub mod rss;
 }
 pub mod emit;
+pub mod nic;
 pub mod pipeline;
