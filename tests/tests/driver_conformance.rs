@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use driver_support::rtl::Rtl;
 use driver_support::watch::Watched;
 use driver_support::{Bench, Open, Software, checked, settings, small};
 use groove_device::Parameters;
@@ -122,6 +123,7 @@ fn rings_wrap(open: Open) {
 fn an_uncovered_frame_changes_nothing(open: Open) {
     let mut settings = small(2, 2048, true);
     (settings.ring, settings.buffers) = (16, 16);
+    (settings.hold_time, settings.moderation_time) = (0, 0);
     // Flows to queue 0, everything else to queue 1.
     settings.rss.hash_types = 1 << groove_spec::HashType::Ipv4Tcp.code();
     settings.rss.indirection = [0; 128];
@@ -470,4 +472,36 @@ conformance!(software, Software::open;
     unmapped_memory_is_never_written,
     a_lie_quarantines_the_queue,
     tokens_and_bad_frames_come_through,
+);
+
+conformance!(hardware_512, Rtl::wide;
+    deliveries_are_the_models,
+    random_frames_in_bulk,
+    rings_wrap,
+    an_uncovered_frame_changes_nothing,
+    moderation_waits_and_flushes,
+    hold_time_is_bounded,
+    buffers_are_conserved,
+    the_last_handle_resets_the_device,
+    guards_are_untouched,
+    unmapped_memory_is_never_written,
+    a_lie_quarantines_the_queue,
+    tokens_and_bad_frames_come_through,
+);
+
+// With a clock that runs by itself.
+conformance!(hardware_running, Rtl::running;
+    nothing_is_lost_across_threads,
+    no_wake_up_is_lost_between_threads,
+    buffers_are_conserved,
+    the_last_handle_resets_the_device,
+);
+
+conformance!(hardware_64, Rtl::narrow;
+    random_frames_in_bulk,
+    rings_wrap,
+    an_uncovered_frame_changes_nothing,
+    buffers_are_conserved,
+    the_last_handle_resets_the_device,
+    unmapped_memory_is_never_written,
 );

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use groove_hdl::emit::Design;
+use groove_hdl::pipeline::ParameterError;
 use groove_spec::{BUCKET_DEPTH, BUCKETS, Delivery, DropReason, QUEUES_MAX, TokenKind};
 
 use crate::Error;
@@ -41,19 +43,33 @@ impl Default for BuildOptions {
 }
 
 impl BuildOptions {
-    /// The hardware as Verilog. RustHDL panics where other libraries return errors.
-    pub(crate) fn verilog(&self) -> Result<String, Error> {
+    fn parameters(&self) -> groove_hdl::pipeline::Parameters {
         let Self { width, queues, buckets, depth, lossless, .. } = *self;
-        let parameters =
-            groove_hdl::pipeline::Parameters { width, queues, buckets, depth, lossless };
-        match std::panic::catch_unwind(|| groove_hdl::pipeline::emit(&parameters)) {
-            Ok(Ok(design)) => Ok(design.verilog),
-            Ok(Err(error)) => Err(Error::Emission(error.to_string())),
-            Err(panic) => {
-                let text = panic.downcast_ref::<String>().map(String::as_str);
-                let text = text.or(panic.downcast_ref::<&str>().copied());
-                Err(Error::Emission(text.unwrap_or("a panic without words").to_owned()))
-            }
+        groove_hdl::pipeline::Parameters { width, queues, buckets, depth, lossless }
+    }
+
+    /// The receive pipeline as Verilog.
+    pub(crate) fn verilog(&self) -> Result<String, Error> {
+        emitted(|| groove_hdl::pipeline::emit(&self.parameters()))
+    }
+
+    /// The NIC around it as Verilog.
+    pub(crate) fn nic_verilog(&self) -> Result<String, Error> {
+        emitted(|| groove_hdl::nic::emit(&self.parameters()))
+    }
+}
+
+/// The text of a design. RustHDL panics where other libraries return errors.
+fn emitted(
+    emit: impl FnOnce() -> Result<Design, ParameterError> + std::panic::UnwindSafe,
+) -> Result<String, Error> {
+    match std::panic::catch_unwind(emit) {
+        Ok(Ok(design)) => Ok(design.verilog),
+        Ok(Err(error)) => Err(Error::Emission(error.to_string())),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or(panic.downcast_ref::<&str>().copied());
+            Err(Error::Emission(text.unwrap_or("a panic without words").to_owned()))
         }
     }
 }

@@ -9,6 +9,7 @@
 // Each suite uses a part.
 #![allow(dead_code)]
 
+pub mod rtl;
 pub mod watch;
 
 use std::collections::VecDeque;

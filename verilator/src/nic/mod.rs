@@ -120,7 +120,15 @@ pub struct NicHarness<M> {
 }
 
 impl<M: HostMemory> NicHarness<M> {
-    /// Builds hardware from a Verilog text of the caller's, with top module `groove_nic`.
+    /// Emits the hardware, builds it or takes it from the cache.
+    ///
+    /// # Errors
+    /// If a tool is missing or fails, or the parameters cannot be built.
+    pub fn open(options: &BuildOptions, config: &NicConfig, memory: M) -> Result<Self, Error> {
+        Self::from_verilog(&options.nic_verilog()?, options, config, memory)
+    }
+
+    /// As [`NicHarness::open`], from a Verilog text of the caller's, with top module `groove_nic`.
     ///
     /// # Errors
     /// If a tool is missing or fails, or ports are missing or have another width.

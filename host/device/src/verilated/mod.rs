@@ -16,6 +16,7 @@
 
 mod clock;
 mod memory;
+pub mod rig;
 mod state;
 
 use std::sync::{Arc, MutexGuard};
@@ -100,10 +101,19 @@ impl std::fmt::Debug for VerilatedDevice {
 }
 
 impl VerilatedDevice {
-    /// Builds the hardware from a Verilog text of the caller's, with top `groove_nic`.
+    /// Builds the hardware, or takes it from the cache, and resets it.
     ///
     /// # Errors
-    /// If a tool is missing or fails, ports are missing, or no thread starts.
+    /// If a tool is missing or fails, the parameters cannot be built, or no thread starts.
+    pub fn open(options: &Options) -> Result<Self, Failure> {
+        let harness = NicHarness::open(&options.build, &options.run, Translation::default())?;
+        Self::with_harness(harness, options)
+    }
+
+    /// As [`VerilatedDevice::open`], from a Verilog text of the caller's, with top `groove_nic`.
+    ///
+    /// # Errors
+    /// As for [`VerilatedDevice::open`].
     pub fn from_verilog(verilog: &str, options: &Options) -> Result<Self, Failure> {
         let Options { build, run, .. } = options;
         let harness = NicHarness::from_verilog(verilog, build, run, Translation::default())?;
