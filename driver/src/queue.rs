@@ -41,7 +41,7 @@ pub use receiver::{Napi, Receiver, Turn, wait_any};
 pub use types::{Census, QueueError, QueueStats};
 
 /// How long a queue may take to stop.
-pub const STOP_TIMEOUT: Duration = Duration::from_secs(2);
+pub const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A queue that no thread owns.
 #[derive(Debug)]

@@ -142,6 +142,7 @@ fn an_uncovered_frame_changes_nothing(open: Open) {
     assert_eq!(bench.poll(1, 9), 1, "the other queue goes on");
     bench.poll_all();
     bench.poll_all(); // the second one posts what the first one brought home
+    bench.bed.settle();
     bench.inject(&segment(0, 1, 1000), false);
     let model = bench.finish();
     assert_eq!(model.stats().gro_wire_packets, 2, "the segment that came again was merged");
