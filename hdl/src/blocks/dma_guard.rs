@@ -5,8 +5,8 @@
 //!   flr ──►[ busy ]──► core_rst
 //!
 //! A function-level reset (PCIe 6.6.2) ends what is behind the guard at once, but not the bursts
-//! that AXI has seen: addresses stay until taken, missing write beats follow without strobes, responses
-//! are swallowed. Then the function is released. A write beat passes only behind its address, so
+//! that AXI has seen: addresses stay until taken, missing write beats follow without strobes,
+//! responses are swallowed. Then the function is released. A write beat passes only behind its address, so
 //! that no beat is without one. The guard itself knows the power-on reset only.
 //!
 //! Invariants: every address gets its beats, WLAST on the last, whenever `flr` comes; nothing of a

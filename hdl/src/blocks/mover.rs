@@ -51,7 +51,7 @@ pub struct Mover<const W: usize, const K: usize> {
     pub written: DoneSource,
     /// Write channels.
     pub m: AxiWriteSource<W, K>,
-    plan: PlanOf<K>,
+    lengths: PlanOf<K>,
     gather: Gather<W, K>,
     align: Align<W, K>,
     bursts: Bursts<K>,
@@ -81,7 +81,7 @@ impl<const W: usize, const K: usize> Default for Mover<W, K> {
             done: Default::default(),
             written: Default::default(),
             m: Default::default(),
-            plan: Default::default(),
+            lengths: Default::default(),
             gather: Default::default(),
             align: Default::default(),
             bursts: Default::default(),
@@ -122,12 +122,12 @@ impl<const W: usize, const K: usize> Logic for Mover<W, K> {
         DoneSource::link(&mut self.written, &mut self.completion_responses.done);
 
         // A command goes to beats and to bursts at once; DISCARD has none of the latter.
-        self.plan.command.next = self.command.command.val();
+        self.lengths.command.next = self.command.command.val();
         self.discards.next = self.command.command.val().source == self.discard_code.val();
-        self.gather.s_plan.next = self.plan.plan.val();
+        self.gather.s_plan.next = self.lengths.plan.val();
         self.gather.s_header.next = self.command.header.val();
         self.gather.s_valid.next = self.command.valid.val() & self.bursts.s_ready.val();
-        self.bursts.s_plan.next = self.plan.plan.val();
+        self.bursts.s_plan.next = self.lengths.plan.val();
         self.bursts.s_address.next = self.command.command.val().address;
         self.bursts.s_queue.next = self.command.command.val().queue;
         self.bursts.s_valid.next =

@@ -69,6 +69,10 @@ pub struct Bursts<const K: usize> {
     room: Signal<Local, Bits<8>>,
     room14: Signal<Local, Bits<14>>,
     fits: Signal<Local, Bit>,
+    // as `left`, `room`, `room14`: an output shares no Local with what `m_ready` decides
+    m_left: Signal<Local, Bits<14>>,
+    m_room: Signal<Local, Bits<8>>,
+    m_room14: Signal<Local, Bits<14>>,
     ends: Signal<Local, Bit>,
     behind: Signal<Local, Bits<14>>,
     page: Signal<Local, Bits<64>>,
@@ -103,6 +107,9 @@ impl<const K: usize> Default for Bursts<K> {
             room: Default::default(),
             room14: Default::default(),
             fits: Default::default(),
+            m_left: Default::default(),
+            m_room: Default::default(),
+            m_room14: Default::default(),
             ends: Default::default(),
             behind: Default::default(),
             page: Default::default(),
@@ -153,13 +160,17 @@ impl<const K: usize> Logic for Bursts<K> {
         }
         self.now.d.next = self.next.val();
 
+        self.m_left.next = self.now.q.val().left;
+        self.m_room.next = self.slot_last.val() - self.now.q.val().slot;
+        self.m_room14.next = bit_cast::<14, 8>(self.m_room.val());
         self.burst.next.address = self.now.q.val().address;
-        self.burst.next.len = self.room.val();
-        if self.fits.val() {
-            self.burst.next.len = self.left.val().get_bits::<8>(0);
-        }
         self.burst.next.queue = self.now.q.val().queue;
-        self.burst.next.last = self.fits.val();
+        self.burst.next.len = self.m_room.val();
+        self.burst.next.last = false;
+        if self.m_left.val() <= self.m_room14.val() {
+            self.burst.next.len = self.m_left.val().get_bits::<8>(0);
+            self.burst.next.last = true;
+        }
         self.m_burst.next = self.burst.val();
         self.m_valid.next = self.active.q.val();
     }
