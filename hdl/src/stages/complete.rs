@@ -229,7 +229,8 @@ impl Logic for Complete {
         // Errors that come later belong to deliveries that come later.
         self.error.d.next = self.faults.hit.val();
         self.error.en.next = self.opens.val() & self.records.body.val().first;
-        self.faults.queue.next = self.record.val().queue;
+        // Not through `record`, which what `stopped` says shares: a loop to Verilator.
+        self.faults.queue.next = self.records.record.val().queue;
         self.faults.start.valid.next = self.starts.val();
         self.faults.start.queue.next = self.bus.val().queue;
         self.faults.told.valid.next =

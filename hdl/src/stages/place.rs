@@ -127,7 +127,8 @@ impl Logic for Place {
         }
 
         self.control.offered.next = self.s.valid.val();
-        self.control.kind.next = self.meta.val().kind;
+        // Not through `meta`, which what the FSM says shares: a loop to Verilator.
+        self.control.kind.next = self.s.meta.val().kind;
         self.control.drain_offered.next = self.drain.valid.val();
         self.control.more.next = self.walk.more.val();
         self.control.fits.next = self.walk.fits.val();

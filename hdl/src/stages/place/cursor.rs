@@ -190,7 +190,8 @@ impl Logic for Cursor {
         self.bytes.next = self.chunk.val();
         self.first.next = !self.begun.q.val();
         self.more.next = self.left.q.val() != self.zero.val();
-        self.fits.next = self.all_fits.val();
+        // Not through `all_fits`: a Local shared with what `placed` moves would be a loop to Verilator.
+        self.fits.next = self.left.q.val() <= self.room.q.val();
         self.full.next = self.room.q.val() == self.zero.val();
         self.sent.next = self.sent_now.q.val();
         self.position.next = self.position_now.q.val();
