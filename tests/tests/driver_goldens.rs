@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use groove::golden::{self, Case, DeviceRunner, Outcome, configuration};
-use groove::run::{Bed, ModelBed};
+use groove::run::{Bed, ModelBed, RtlBed};
+use groove_device::verilated::{Options, VerilatedDevice};
 
 const KERNELS: [&str; 4] = ["6.12.117", "6.18.44", "7.3.4", "7.3.4+pppoe"];
 /// Cases that must remain of those that we carry.
@@ -48,4 +49,12 @@ fn the_driver_delivers_what_kernels_delivered() {
         let equal = equal(&bed, &cases, label);
         assert!(equal >= OWN_CASES_MIN, "{label}: only {equal} cases remain");
     }
+}
+
+#[test]
+fn the_driver_delivers_from_hardware_what_kernels_delivered() {
+    let device = VerilatedDevice::open(&Options::default()).expect("the hardware builds");
+    let bed = Arc::new(RtlBed::new(device)) as Arc<dyn Bed>;
+    let equal = equal(&bed, &own(), "7.3.4");
+    assert!(equal >= OWN_CASES_MIN, "only {equal} cases remain");
 }

@@ -16,6 +16,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use groove_spec::QUEUES_MAX;
 
+use crate::emit::Top;
 use crate::{exit, settings};
 
 /// Receive offloads of a NIC, designed and proven together with their driver.
@@ -142,6 +143,10 @@ pub struct GoldenArgs {
 /// Arguments of `groove emit`.
 #[derive(Debug, Args)]
 pub struct EmitArgs {
+    /// Top module
+    #[arg(long, value_enum, default_value = "rx")]
+    pub top: Top,
+
     /// Bus width in bits
     #[arg(long, value_name = "N", default_value = "512", value_parser = width_parser())]
     pub width: usize,

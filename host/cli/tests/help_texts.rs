@@ -64,6 +64,6 @@ fn of_doctor() {
 fn the_exit_codes_are_in_the_help() {
     let text = help(&["--help"]);
     for (code, meaning) in groove::exit::TABLE {
-        assert!(text.contains(&format!("{code}  {meaning}")), "{code}");
+        assert!(text.contains(&format!("{code:<3}  {meaning}")), "{code}");
     }
 }

@@ -15,7 +15,7 @@ mod rtl;
 mod sim;
 
 pub use driver::{DriverPoint, DriverReport, DriverTable, driver};
-pub use nic::{NicCase, NicError, NicPoint, NicReport, nic, nic_rate};
+pub use nic::{NicCase, NicPoint, NicReport, nic, nic_rate};
 pub use rtl::{MergePoint, Mix, RatePoint, RtlReport, Spread, merge, rate, rtl};
 pub use sim::{SimPoint, SimReport, sim};
 

@@ -1,28 +1,28 @@
 //! Rates of the whole NIC: from the wire through rings to host memory.
 //!
-//!   frames ─► NIC under Verilator ═► memory; the driver has posted buffers for all of them
+//!   frames ─► NIC under Verilator ═► memory, with buffers posted for all of them
 //!
-//! A window begins with the NIC at rest and ends with its last transfer on any pin, so that what is
-//! measured has arrived. The driver polls behind the window; no flush, no interrupt, no timer in it.
-//! Invariants: no frame of a window is dropped, and each is delivered
-//! (`the_nic_keeps_up_with_the_wire`).
+//! A window goes from its first beat to the last response of memory: what is measured has arrived.
+//! Invariants: no frame of a window is dropped, or it is an error
+//! (`bulk_goes_through_at_line_rate`).
 
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::time::Instant;
 
-use groove_device::verilated::{Failure, VerilatedDevice};
-use groove_driver::{Device, Nic, QueueError, Receiver, Settings, SetupError};
+use groove_device::verilated::rig::Rig;
+use groove_model::{Config, RssConfig};
+use groove_verilator::nic::NicConfig;
+use groove_verilator::{BuildOptions, Error};
 use serde::Serialize;
 
 use super::frames::{Flow, datagram};
+use crate::engine::registers;
 
 /// Flows of the bulk case.
 const FLOWS: usize = 64;
-/// Frames of the bulk window.
-const BULK_FRAMES: usize = 2_500;
-/// Frames of the window of frames that stay alone.
-const ALONE_FRAMES: usize = 8_000;
+/// Frames of a window: as many as find buffers, also in a single queue.
+const FRAMES: usize = 3_000;
 
 /// What is sent, and how slow memory is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -49,26 +49,12 @@ impl NicCase {
         self.latency_cycles.0..=self.latency_cycles.1
     }
 
-    fn settings(&self, queues: usize) -> Settings {
-        Settings {
-            buffer_bytes: if self.merges { 4096 } else { 2048 },
-            interrupts: false,
-            moderation_time: 0,
-            hold_time: 0,
-            ..Settings::new(queues)
-        }
-    }
-
-    /// Frames before the window, and those of the window.
-    fn frames(&self) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+    fn frames(&self) -> Vec<Vec<u8>> {
         if !self.merges {
-            let frame = |i: usize| datagram(i as u32, self.frame_bytes);
-            return (Vec::new(), (0..ALONE_FRAMES).map(frame).collect());
+            return (0..FRAMES as u32).map(|i| datagram(i, self.frame_bytes)).collect();
         }
         let mut flows: Vec<Flow> = (0..FLOWS as u32).map(Flow::new).collect();
-        let mut frame = |i: usize| flows[i % FLOWS].frame(self.frame_bytes);
-        let first = (0..FLOWS).map(&mut frame).collect();
-        (first, (0..BULK_FRAMES).map(frame).collect())
+        (0..FRAMES).map(|i| flows[i % FLOWS].frame(self.frame_bytes)).collect()
     }
 }
 
@@ -80,14 +66,12 @@ pub struct NicPoint {
     pub case: NicCase,
     /// Frames measured.
     pub frames: u64,
-    /// Deliveries that the driver took, behind the last flush.
-    pub deliveries: u64,
-    /// Input beats taken per clock cycle, up to the last response of memory.
+    /// Completions written for them.
+    pub completions: u64,
+    /// Input beats taken per clock cycle.
     pub beats_per_cycle: f64,
     /// Clock cycles per frame.
     pub cycles_per_frame: f64,
-    /// Beats written to memory per frame: data and completions.
-    pub written_beats_per_frame: f64,
     /// Clock cycles of the simulation in a second.
     pub cycles_per_second: f64,
 }
@@ -99,72 +83,35 @@ pub struct NicReport {
     pub nic: Vec<NicPoint>,
 }
 
-/// Why nothing was measured.
-#[derive(Debug, thiserror::Error)]
-pub enum NicError {
-    /// The simulation failed.
-    #[error("{0}")]
-    Device(#[from] Failure),
-    /// The driver does not take the device.
-    #[error("the driver does not take the device")]
-    Setup(#[from] SetupError),
-    /// A queue failed.
-    #[error("the driver gave up a queue")]
-    Queue(#[from] QueueError),
-    /// Frames were dropped where none may be.
-    #[error("{0} frames of the window were dropped")]
-    Dropped(u64),
-}
-
-/// Measures every case on devices that `open` makes for a latency.
-pub fn nic(
-    open: impl Fn(RangeInclusive<u32>) -> Result<VerilatedDevice, Failure>,
-    progress: &mut dyn FnMut(&str),
-) -> Result<NicReport, NicError> {
+/// Measures every case.
+pub fn nic(build: &BuildOptions, progress: &mut dyn FnMut(&str)) -> Result<NicReport, Error> {
     let mut points = Vec::new();
     for case in NicCase::ALL {
         let (from, to) = case.latency_cycles;
         progress(&format!("NIC: {} bytes, memory in {from} to {to} cycles", case.frame_bytes));
-        points.push(nic_rate(open(case.latency())?, &case)?);
+        points.push(nic_rate(build, &case)?);
     }
     Ok(NicReport { nic: points })
 }
 
 /// Measures one case.
-pub fn nic_rate(device: VerilatedDevice, case: &NicCase) -> Result<NicPoint, NicError> {
-    let device = std::sync::Arc::new(device);
-    let queues = device.vectors();
-    let nic = Nic::open(device.clone(), &case.settings(queues))?;
-    let receivers = nic.queues.into_iter().map(|queue| queue.attach());
-    let mut receivers = receivers.collect::<Result<Vec<Receiver>, _>>()?;
-    let (first, window) = case.frames();
-    first.iter().try_for_each(|frame| device.inject(frame, false))?;
-    device.settle()?;
-    let (before, start) = (device.stats(), Instant::now());
-    window.iter().try_for_each(|frame| device.inject(frame, false))?;
-    device.settle()?;
-    let (after, seconds) = (device.stats(), start.elapsed().as_secs_f64());
-    let mut sums = (0, 0);
-    for receiver in &mut receivers {
-        receiver.stop(|delivery| {
-            sums.0 += 1;
-            sums.1 += u64::from(delivery.metadata().gso_segs.max(1));
-        })?;
-    }
-    let sent = (first.len() + window.len()) as u64;
-    if sums.1 != sent {
-        return Err(NicError::Dropped(sent.saturating_sub(sums.1)));
-    }
-    let cycles = after.last_move_cycle.saturating_sub(before.cycles).max(1) as f64;
-    let frames = window.len() as f64;
+pub fn nic_rate(build: &BuildOptions, case: &NicCase) -> Result<NicPoint, Error> {
+    let run = NicConfig { latency_cycles: case.latency(), ..NicConfig::default() };
+    let queues = build.queues as u8;
+    let config = Config { rss: RssConfig::spread(queues), queues, ..Config::default() };
+    let mut rig = Rig::open(build, &run, &registers::image(&config), true)?;
+    let frames = case.frames();
+    let start = Instant::now();
+    let window = rig.run(frames.iter().map(Vec::as_slice))?;
+    let seconds = start.elapsed().as_secs_f64().max(1e-9);
+    let cycles = window.cycles as f64;
     Ok(NicPoint {
         case: *case,
-        frames: window.len() as u64,
-        deliveries: sums.0,
-        beats_per_cycle: (after.beats_in - before.beats_in) as f64 / cycles,
-        cycles_per_frame: cycles / frames,
-        written_beats_per_frame: (after.write_beats - before.write_beats) as f64 / frames,
-        cycles_per_second: (after.cycles - before.cycles) as f64 / seconds.max(1e-9),
+        frames: window.frames,
+        completions: window.completions,
+        beats_per_cycle: window.beats as f64 / cycles,
+        cycles_per_frame: cycles / window.frames as f64,
+        cycles_per_second: cycles / seconds,
     })
 }
 
@@ -172,26 +119,26 @@ impl fmt::Display for NicReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{:>6}  {:<22}{:>10}{:>13}{:>14}{:>13}{:>12}",
+            "{:>6}  {:<20}{:>10}  {:>11}  {:>12}  {:>11}  {:>9}",
             "bytes",
             "NIC, to memory",
             "latency",
             "beats/cycle",
             "cycles/frame",
-            "deliveries",
+            "completions",
             "cycles/s"
         )?;
         for point in &self.nic {
             let case = &point.case;
-            let what = if case.merges { "64 flows, merging" } else { "alone, UDP" };
+            let what = if case.merges { "64 flows, merging" } else { "alone" };
             let latency = format!("{}..{}", case.latency_cycles.0, case.latency_cycles.1);
             writeln!(
                 f,
-                "{:>6}  {what:<22}{latency:>10}{:>13.3}{:>14.2}{:>13}{:>12.0}",
+                "{:>6}  {what:<20}{latency:>10}  {:>11.3}  {:>12.2}  {:>11}  {:>9.0}",
                 case.frame_bytes,
                 point.beats_per_cycle,
                 point.cycles_per_frame,
-                point.deliveries,
+                point.completions,
                 point.cycles_per_second
             )?;
         }

@@ -6,8 +6,8 @@ use std::path::Path;
 use groove_verilator::{BuildOptions, Error, Pipeline};
 use serde::Serialize;
 
-use super::measured;
-use super::output;
+use super::{measured, output};
+use crate::bench::{NicReport, RtlReport};
 use crate::cli::{BenchArgs, BenchKind, BenchOptions};
 use crate::{Failure, bench, exit};
 
@@ -18,8 +18,10 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
     match &args.what {
         BenchKind::Rtl(options) => {
             let mut pipeline = open(options)?;
-            let result = bench::rtl(&mut pipeline, &mut progress);
-            report(options.json.as_deref(), result)
+            let rtl = bench::rtl(&mut pipeline, &mut progress).map_err(|e| failure(&e))?;
+            let nic = bench::nic(&build(options), &mut progress).map_err(|e| failure(&e))?;
+            let table = format!("{rtl}\n{nic}");
+            measured::report(options.json.as_deref(), &table, &Hardware { rtl, nic })
         }
         BenchKind::Sim(options) => {
             let mut pipeline = open(options)?;
@@ -33,14 +35,22 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
     }
 }
 
+/// Pipeline and NIC.
+#[derive(Serialize)]
+struct Hardware {
+    #[serde(flatten)]
+    rtl: RtlReport,
+    #[serde(flatten)]
+    nic: NicReport,
+}
+
+fn build(options: &BenchOptions) -> BuildOptions {
+    BuildOptions { width: options.width, queues: options.queues.into(), ..BuildOptions::default() }
+}
+
 fn open(options: &BenchOptions) -> Result<Pipeline, Failure> {
     output::talk("building the hardware under Verilator, or taking it from the cache")?;
-    let build = BuildOptions {
-        width: options.width,
-        queues: options.queues.into(),
-        ..BuildOptions::default()
-    };
-    Pipeline::open(&build).map_err(|e| failure(&e))
+    Pipeline::open(&build(options)).map_err(|e| failure(&e))
 }
 
 fn report<R: Serialize + std::fmt::Display>(

@@ -3,11 +3,14 @@
 use std::error::Error;
 use std::sync::Arc;
 
+use groove_device::verilated::{self, Clock, VerilatedDevice};
 use groove_model::Config;
+use groove_verilator::BuildOptions;
+use groove_verilator::nic::NicConfig;
 
-use super::engine;
+use super::{engine, output};
 use crate::cli::{DeviceChoice, GoldenArgs, RunArgs};
-use crate::run::{Bed, BedError, ModelBed};
+use crate::run::{Bed, BedError, ModelBed, RtlBed};
 use crate::{Failure, exit};
 
 /// How a device is built and run.
@@ -23,6 +26,8 @@ pub struct Options {
     pub stall: u8,
     /// Seed of the pauses.
     pub seed: u64,
+    /// When the clock runs.
+    pub clock: Clock,
 }
 
 impl Options {
@@ -34,12 +39,30 @@ impl Options {
             latency: args.latency,
             stall: args.stall,
             seed: args.seed,
+            clock: Clock::Thread,
+        }
+    }
+
+    fn verilated(&self) -> verilated::Options {
+        verilated::Options {
+            build: BuildOptions {
+                width: self.width,
+                queues: self.queues.into(),
+                ..BuildOptions::default()
+            },
+            run: NicConfig {
+                seed: self.seed,
+                stall_percent: self.stall,
+                latency_cycles: 0..=self.latency,
+                ..NicConfig::default()
+            },
+            clock: self.clock,
         }
     }
 
     /// One queue: a recorded case has no more.
     pub fn of_golden(args: &GoldenArgs) -> Self {
-        Self { queues: 1, width: args.width, latency: 0, stall: 0, seed: 1 }
+        Self { queues: 1, width: args.width, latency: 0, stall: 0, seed: 1, clock: Clock::Stepped }
     }
 }
 
@@ -53,8 +76,11 @@ pub fn open(choice: DeviceChoice, options: &Options) -> Result<Arc<dyn Bed>, Fai
     match choice {
         DeviceChoice::Model => Ok(Arc::new(ModelBed::new(options.queues))),
         DeviceChoice::Rtl => {
-            Err(Failure::new(exit::DEVICE, "--device rtl: not built in yet")
-                .help("use --device model"))
+            let talk = "building the hardware under Verilator, or taking it from the cache";
+            output::talk(talk)?;
+            let device = VerilatedDevice::open(&options.verilated())
+                .map_err(|e| engine::rtl_failure(&e, e.error()))?;
+            Ok(Arc::new(RtlBed::new(device)))
         }
     }
 }

@@ -16,7 +16,7 @@ pub fn run(args: &EmitArgs) -> Result<(), Failure> {
         lossless: args.lossless,
         ..Parameters::default()
     };
-    let files = emit::files(&parameters).map_err(|e| Failure::of(exit::USAGE, &e))?;
+    let files = emit::files(args.top, &parameters).map_err(|e| Failure::of(exit::USAGE, &e))?;
     let failed = |what: String, e: &std::io::Error| {
         Failure::caused(exit::USAGE, what, e)
             .help("name a directory that can be created or written with --out")
@@ -25,7 +25,7 @@ pub fn run(args: &EmitArgs) -> Result<(), Failure> {
     fs::create_dir_all(directory)
         .map_err(|e| failed(format!("failed to create {}", directory.display()), &e))?;
     for file in files {
-        let path = directory.join(file.name);
+        let path = directory.join(&file.name);
         fs::write(&path, &file.text)
             .map_err(|e| failed(format!("failed to write {}", path.display()), &e))?;
         output::talk(&format!("{}: {} lines", path.display(), file.text.lines().count()))?;
