@@ -180,7 +180,7 @@ impl Bench {
             let fields = [
                 (u64::from(item.marker), 1),
                 (item.queue as u64, 5),
-                (tag % 1024, 10),
+                (tag, 32),
                 (u64::from(item.quiet), 1),
             ];
             self.records.records.push_back(vec![pack(&fields), body.clone()]);
@@ -346,6 +346,22 @@ fn at_most_64_on_their_way() {
     (0..100).for_each(|_| bench.offer(Item::delivery(&mut rng, 1, 1)));
     (0..1000).for_each(|_| bench.cycle());
     assert_eq!(bench.m.records.len(), 64);
+    bench.stalls = [0, 0];
+    bench.settle();
+    bench.compare();
+}
+
+/// Appends have commands and no records: thousands get done while a record waits for room.
+#[test]
+fn a_tag_stays_reached() {
+    let mut bench = Bench::new();
+    let mut rng = Rng(61);
+    bench.stalls = [0, 100];
+    (0..70).for_each(|_| bench.offer(Item::delivery(&mut rng, 1, 1)));
+    bench.offer(Item { commands: 3000, bodies: Vec::new(), ..Item::marker(0) });
+    bench.markers.clear();
+    (0..5000).for_each(|_| bench.cycle());
+    assert_eq!((bench.m.records.len(), bench.undone.len()), (64, 0));
     bench.stalls = [0, 0];
     bench.settle();
     bench.compare();

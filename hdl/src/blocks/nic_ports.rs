@@ -82,8 +82,9 @@ pub struct CompletionRecord {
     pub marker: Bit,
     /// Queue.
     pub queue: Bits<5>,
-    /// Data commands pushed before it, modulo 1,024: it waits for as many to be done.
-    pub tag: Bits<10>,
+    /// Data commands pushed before it: it waits for as many to be done. So wide that a record may
+    /// wait for its slot while any number of later commands gets done.
+    pub tag: Bits<32>,
     /// The buffer returns unseen: nothing is written.
     pub quiet: Bit,
 }

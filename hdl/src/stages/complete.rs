@@ -81,7 +81,7 @@ pub struct Complete {
     visible: Index,
     outlet: Outlet,
     state: RegR<State>,
-    dones: RegR<Bits<10>>,
+    dones: RegR<Bits<32>>,
     error: RegE<Bit>,
     counts: RegR<Bit>,
     counts_of: RegE<Bits<5>>,
@@ -90,7 +90,7 @@ pub struct Complete {
     item: Signal<Local, Item>,
     bus: Signal<Local, ConfigWrite>,
     starts: Signal<Local, Bit>,
-    ahead: Signal<Local, Bits<10>>,
+    ahead: Signal<Local, Bits<32>>,
     reached: Signal<Local, Bit>,
     silent: Signal<Local, Bit>,
     opens: Signal<Local, Bit>,
@@ -100,7 +100,7 @@ pub struct Complete {
     take: Signal<Local, Bit>,
     counted: Signal<Local, Bit>,
     control_index: Constant<Bits<5>>,
-    one10: Constant<Bits<10>>,
+    one32: Constant<Bits<32>>,
 }
 
 impl Default for Complete {
@@ -144,7 +144,7 @@ impl Default for Complete {
             take: Default::default(),
             counted: Default::default(),
             control_index: index(&QUEUE_CONTROL),
-            one10: Constant::new(1.into()),
+            one32: Constant::new(1.into()),
         }
     }
 }
@@ -176,10 +176,10 @@ impl Logic for Complete {
             self.bus.val().write & (self.bus.val().index == self.control_index.val());
         self.dones.d.next = self.dones.q.val();
         if self.done.valid.val() {
-            self.dones.d.next = self.dones.q.val() + self.one10.val();
+            self.dones.d.next = self.dones.q.val() + self.one32.val();
         }
         self.ahead.next = self.dones.q.val() - self.record.val().tag;
-        self.reached.next = self.records.valid.val() & !self.ahead.val().get_bit(9);
+        self.reached.next = self.records.valid.val() & !self.ahead.val().get_bit(31);
         self.silent.next = self.record.val().quiet | self.faults.stopped.val();
 
         self.opens.next = false;

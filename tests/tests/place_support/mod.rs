@@ -236,7 +236,7 @@ impl Reference {
     }
 
     fn returns(&mut self, queue: usize, quiet: bool, body: Vec<u32>) {
-        let record = vec![pack(&[(0, 1), (queue as u64, 5), (0, 10), (quiet.into(), 1)]), body];
+        let record = vec![pack(&[(0, 1), (queue as u64, 5), (0, 32), (quiet.into(), 1)]), body];
         let placed = self.placed;
         self.due.push_back(Due { record, contents: Vec::new(), free: Vec::new(), placed });
     }
@@ -246,7 +246,7 @@ impl Reference {
         let (queue, hdr_len) = (f("queue"), f("hdr_len"));
         let key = (queue, if kind == OpKind::Alone { usize::MAX } else { f("session") });
         if kind == OpKind::Flushed {
-            let marker = pack(&[(1, 1), (queue as u64, 5), (0, 10), (0, 1)]);
+            let marker = pack(&[(1, 1), (queue as u64, 5), (0, 32), (0, 1)]);
             let (contents, free, placed) = (Vec::new(), Vec::new(), self.placed);
             self.due.push_back(Due { record: vec![marker], contents, free, placed });
             return;
@@ -329,13 +329,15 @@ impl Reference {
         let mut commands = commands.iter();
         for (i, record) in records.iter().enumerate() {
             let due = self.due.pop_front().expect("a record is due");
-            let tag = bits(&record[0], 6, 10);
-            while self.mover.commands % 1024 != tag {
+            let tag = bits(&record[0], 6, 32);
+            while self.mover.commands != tag {
                 let command = commands.next().expect("the tag is reached");
                 self.mover.command(command, &mut headers, &mut self.payloads);
             }
             let mut got = record.clone();
-            got[0][0] &= !(0x3ff << 6);
+            // The tag: bits 6 to 37.
+            got[0][0] &= 0x3f;
+            got[0][1] &= !0x3f;
             got.truncate(due.record.len());
             assert_eq!(got, due.record, "record {i}");
             assert_eq!(self.mover.placed, due.placed, "payload in front of record {i}");

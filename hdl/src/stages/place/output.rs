@@ -50,12 +50,12 @@ pub struct Output {
     headers: Fifo<Bits<1024>, 1>,
     waiting: Fifo<CompletionRecord, 6>,
     bodies: Fifo<Completion, 6>,
-    count: RegR<Bits<10>>,
-    counted: Signal<Local, Bits<10>>,
+    count: RegR<Bits<32>>,
+    counted: Signal<Local, Bits<32>>,
     labelled: Signal<Local, CompletionRecord>,
     leaving: Signal<Local, PlaceCommand>,
     header_kind: Constant<Bits<2>>,
-    one: Constant<Bits<10>>,
+    one: Constant<Bits<32>>,
 }
 
 impl Default for Output {
