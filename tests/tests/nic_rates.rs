@@ -44,7 +44,7 @@ fn bulk_goes_through_at_line_rate() {
     for latency_cycles in [0..=0, 200..=400] {
         let mut rig = open(latency_cycles.clone());
         let window = run(&mut rig, &bulk());
-        let rate = window.beats as f64 / window.cycles as f64;
+        let rate = window.beats as f64 / window.input_cycles as f64;
         eprintln!("bulk, latency {latency_cycles:?}: {rate:.3} beats per cycle, {window:?}");
         assert!(rate >= 0.95, "{rate:.3} beats per cycle at a latency of {latency_cycles:?}");
     }

@@ -73,6 +73,8 @@ pub struct NicStats {
     pub frames: u64,
     /// Beats of frames taken.
     pub beats_in: u64,
+    /// Cycle in which the last of them was.
+    pub last_beat_cycle: u64,
     /// Write bursts, and their beats.
     pub writes: u64,
     /// Beats written.
@@ -112,6 +114,7 @@ pub struct NicHarness<M> {
     pushed_frames: u32,
     frames: u64,
     beats_in: u64,
+    last_beat: u64,
     /// Cycle of the clock at which this run began.
     start: u64,
     /// Cycle of the last transfer on any pin, or of the last call.
@@ -157,6 +160,7 @@ impl<M: HostMemory> NicHarness<M> {
             pushed_frames: 0,
             frames: 0,
             beats_in: 0,
+            last_beat: 0,
             start: 0,
             last_move: 0,
             wave_on: false,
@@ -268,6 +272,7 @@ impl<M: HostMemory> NicHarness<M> {
             last_move_cycle: self.last_move.saturating_sub(self.start),
             frames: self.frames,
             beats_in: self.beats_in,
+            last_beat_cycle: self.last_beat,
             writes: self.writes.begun,
             write_beats: self.writes.beats,
             reads: self.reads.begun,
@@ -318,7 +323,10 @@ impl<M: HostMemory> NicHarness<M> {
         }
         let taken = self.inputs.accept(dut)?;
         moved |= taken.beat || taken.token;
-        self.beats_in += u64::from(taken.beat);
+        if taken.beat {
+            self.beats_in += 1;
+            self.last_beat = now - self.start;
+        }
         self.frames += u64::from(taken.frame);
         let write_ready = dut.read(self.ports.write_response_ready) != 0;
         let read_ready = dut.read(self.ports.read_data_ready) != 0;

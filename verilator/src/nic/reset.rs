@@ -27,7 +27,7 @@ impl<M: HostMemory> NicHarness<M> {
         self.lite.reset(&mut self.dut, config);
         self.msix.power_on(&mut self.dut, config);
         self.logs.reset();
-        (self.pushed_frames, self.frames, self.beats_in) = (0, 0, 0);
+        (self.pushed_frames, self.frames, self.beats_in, self.last_beat) = (0, 0, 0, 0);
         self.phase = Phase::Fresh;
         self.hold_reset().map_err(|e| e.since(self.start))?;
         self.last_move = self.dut.cycle();

@@ -30,7 +30,9 @@ pub struct Window {
     pub beats: u64,
     /// Completions written.
     pub completions: u64,
-    /// Cycles from the first beat to the last response of memory.
+    /// Cycles from the first beat to the last one.
+    pub input_cycles: u64,
+    /// Cycles from the first beat to the last response of memory, a flush of all queues included.
     pub cycles: u64,
 }
 
@@ -143,6 +145,7 @@ impl Rig {
             frames: stats.frames - before.0.frames,
             beats: stats.beats_in - before.0.beats_in,
             completions: self.sum(&COMPLETION_PRODUCER)? - before.1,
+            input_cycles: (stats.last_beat_cycle + 1).saturating_sub(start).max(1),
             cycles: stats.last_move_cycle.saturating_sub(start).max(1),
         })
     }
