@@ -19,6 +19,7 @@ pub mod blocks {
     pub mod bits;
     pub mod byte_order;
     pub mod collect;
+    pub mod deep_fifo;
     pub mod dma_guard;
     pub mod fifo;
     pub mod fixup;

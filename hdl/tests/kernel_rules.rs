@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use syn::visit::{self, Visit};
 
 /// Words of SystemVerilog that read well as the name of a signal. RustHDL refuses six others.
-const KEYWORDS: [&str; 60] = [
+const KEYWORDS: [&str; 61] = [
     "alias",
     "always",
     "and",

@@ -5,6 +5,7 @@ mod rtl_support;
 use std::collections::VecDeque;
 
 use groove_hdl::blocks::bits::{Join, Pack};
+use groove_hdl::blocks::deep_fifo::DeepFifo;
 use groove_hdl::blocks::fifo::Fifo;
 use groove_hdl::blocks::frame_fifo::StoredInfo;
 use groove_hdl::blocks::keep::KeepCount;
@@ -117,7 +118,11 @@ impl FifoRun {
 }
 
 fn fifo() -> FifoRun {
-    let dut = start(&emit("fifo_dut", Fifo::<StoredInfo, 2>::default()));
+    run_of(&emit("fifo_dut", Fifo::<StoredInfo, 2>::default()))
+}
+
+fn run_of(design: &Design) -> FifoRun {
+    let dut = start(design);
     FifoRun { dut, rng: Rng(33), queue: VecDeque::new() }
 }
 
@@ -134,6 +139,25 @@ fn fifo_matches_a_queue() {
     }
     assert!(passed > 1900, "{passed} words passed");
     // It streams: one word each cycle, once it runs.
+    assert!((0..100).all(|_| run.cycle(true, true) == (true, true)));
+}
+
+#[test]
+fn deep_fifo_matches_a_queue() {
+    let mut run = run_of(&emit("deep", DeepFifo::<StoredInfo, 4>::default()));
+    let mut passed = 0;
+    for (offer, take) in [(50, 50), (90, 30), (100, 0), (30, 90), (0, 100), (100, 100)] {
+        for _ in 0..1000 {
+            let (offer, take) = (run.rng.chance(offer), run.rng.chance(take));
+            passed += usize::from(run.cycle(offer, take).1);
+        }
+        match (offer, take) {
+            (100, 0) => assert!(run.queue.len() > 16, "16 words in the RAM, more behind"),
+            (0, 100) => assert!(run.queue.is_empty(), "nothing is left over"),
+            _ => {}
+        }
+    }
+    assert!(passed > 1900, "{passed} words passed");
     assert!((0..100).all(|_| run.cycle(true, true) == (true, true)));
 }
 

@@ -248,7 +248,7 @@ impl Bench {
             error = event(dut, "dma_error");
             produced = read(dut, "produced");
         });
-        assert!(self.m.records.len() <= self.answered + 64, "64 on their way");
+        assert!(self.m.records.len() <= self.answered + 128, "128 on their way");
         if before > self.records.records.len() {
             self.owners.pop_front();
         }
@@ -339,13 +339,13 @@ fn completed_follows_the_response() {
 }
 
 #[test]
-fn at_most_64_on_their_way() {
+fn at_most_128_on_their_way() {
     let mut bench = Bench::new();
     let mut rng = Rng(54);
     bench.stalls = [0, 100];
-    (0..100).for_each(|_| bench.offer(Item::delivery(&mut rng, 1, 1)));
-    (0..1000).for_each(|_| bench.cycle());
-    assert_eq!(bench.m.records.len(), 64);
+    (0..200).for_each(|_| bench.offer(Item::delivery(&mut rng, 1, 1)));
+    (0..2000).for_each(|_| bench.cycle());
+    assert_eq!(bench.m.records.len(), 128);
     bench.stalls = [0, 0];
     bench.settle();
     bench.compare();
@@ -357,11 +357,11 @@ fn a_tag_stays_reached() {
     let mut bench = Bench::new();
     let mut rng = Rng(61);
     bench.stalls = [0, 100];
-    (0..70).for_each(|_| bench.offer(Item::delivery(&mut rng, 1, 1)));
+    (0..140).for_each(|_| bench.offer(Item::delivery(&mut rng, 1, 1)));
     bench.offer(Item { commands: 3000, bodies: Vec::new(), ..Item::marker(0) });
     bench.markers.clear();
     (0..5000).for_each(|_| bench.cycle());
-    assert_eq!((bench.m.records.len(), bench.undone.len()), (64, 0));
+    assert_eq!((bench.m.records.len(), bench.undone.len()), (128, 0));
     bench.stalls = [0, 0];
     bench.settle();
     bench.compare();

@@ -58,7 +58,7 @@ pub struct Mover<const W: usize, const K: usize> {
     completions: Completions<W, K>,
     issue: Issue<W, K>,
     data_responses: Responses<7>,
-    completion_responses: Responses<6>,
+    completion_responses: Responses<7>,
     b_valid: RegR<Bit>,
     b_id: RegE<Bits<2>>,
     b_error: RegE<Bit>,

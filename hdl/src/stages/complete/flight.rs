@@ -1,9 +1,9 @@
 //! What is on its way to host memory, so that a marker comes out behind what was before it.
 //!
-//!   completion or marker ──►[ 128, in order ]──► completion: one response; marker: flushed
+//!   completion or marker ──►[ 256, in order ]──► completion: one response; marker: flushed
 //!   written ──►[ responses ]─┘
 //!
-//! Invariants: at most 64 completions are on their way (`at_most_64_on_their_way`); a marker comes
+//! Invariants: at most 128 completions are on their way (`at_most_128_on_their_way`); a marker comes
 //! out after the response of every completion before it, in the order of the markers
 //! (`markers_follow_the_responses`). Not here: what a response says.
 
@@ -37,18 +37,18 @@ pub struct Flight {
     pub written: Signal<In, Bit>,
     /// Markers that come out.
     pub flushed: EventSource,
-    items: Fifo<Item, 7>,
-    open: RegR<Bits<7>>,
-    responses: RegR<Bits<7>>,
+    items: Fifo<Item, 8>,
+    open: RegR<Bits<8>>,
+    responses: RegR<Bits<8>>,
     flush: RegR<Bit>,
     of: RegE<Bits<5>>,
     head: Signal<Local, Item>,
     pass: Signal<Local, Bit>,
     drop: Signal<Local, Bit>,
     goes: Signal<Local, Bit>,
-    zero: Constant<Bits<7>>,
-    one: Constant<Bits<7>>,
-    most: Constant<Bits<7>>,
+    zero: Constant<Bits<8>>,
+    one: Constant<Bits<8>>,
+    most: Constant<Bits<8>>,
 }
 
 impl Default for Flight {
@@ -72,7 +72,7 @@ impl Default for Flight {
             goes: Default::default(),
             zero: Constant::new(0.into()),
             one: Constant::new(1.into()),
-            most: Constant::new(64.into()),
+            most: Constant::new(128.into()),
         }
     }
 }

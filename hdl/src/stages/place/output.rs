@@ -2,15 +2,17 @@
 //!
 //!   push ──►[ 4 commands ]──┬──► m          2 cycles when empty, 1 per cycle
 //!   header ─►[ 2 headers ]──┘
-//!   push ──►[ 64 records ]─────► records    as many wait for their data
+//!   push ──►[ 512 records ]────► records    as many wait for their data
 //!
 //! The count of data commands travels with each record as its tag: what the record tells is in
-//! memory when as many are done.
+//! memory when as many are done. Flows that began together end together: 64 of them end with
+//! hundreds of records within one latency of memory.
 //!
 //! Invariants: a header leaves with its command, since both FIFOs are filled together; rooms come
-//! from registers, so that no ready passes through (`commands_and_records_equal_the_reference`). Not here: what
-//! is sent.
+//! from registers, so that no ready passes through (`commands_and_records_equal_the_reference`).
+//! Not here: what is sent.
 
+use crate::blocks::deep_fifo::DeepFifo;
 use crate::blocks::fifo::Fifo;
 use crate::blocks::nic_ports::{
     CommandSource, Completion, CompletionRecord, PlaceCommand, RecordSource, source,
@@ -48,8 +50,8 @@ pub struct Output {
     pub record_room: Signal<Out, Bit>,
     commands: Fifo<PlaceCommand, 2>,
     headers: Fifo<Bits<1024>, 1>,
-    waiting: Fifo<CompletionRecord, 6>,
-    bodies: Fifo<Completion, 6>,
+    waiting: DeepFifo<CompletionRecord, 9>,
+    bodies: DeepFifo<Completion, 9>,
     count: RegR<Bits<32>>,
     counted: Signal<Local, Bits<32>>,
     labelled: Signal<Local, CompletionRecord>,
