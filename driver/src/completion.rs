@@ -35,6 +35,7 @@ macro_rules! record {
 
         impl Completion {
             /// Decodes the four 64-bit words of a completion.
+            #[inline(always)]
             pub fn decode(words: [u64; COMPLETION_BYTES / 8]) -> Self {
                 $(const { assert!(position(stringify!($name)).width <= 8 * size_of::<$type>()) };)*
                 Self { $($name: {
@@ -107,7 +108,7 @@ record! {
     generation: u8,
 }
 
-#[inline]
+#[inline(always)]
 const fn bits(words: &[u64; COMPLETION_BYTES / 8], field: Field) -> u64 {
     let (word, shift) = (field.lsb / 64, field.lsb % 64);
     let mut value = words[word] >> shift;

@@ -5,8 +5,8 @@
 //!          └─► full, or no slot: overflow ────────► drained whole ┘
 //!
 //! Follows: kernel `skb_attempt_defer_free`, `skb_defer_free_flush` (7.3), `skb_defer_max` 128:
-//! n = ++count; n >= max is refused and not taken back; n - 1 == max / 2 kicks the owner; a drain
-//! zeroes the count, then takes the whole list.
+//! n = ++count; n >= max is refused; n - 1 == max / 2 kicks the owner; a drain zeroes the count and
+//! takes the whole list (the kernel in two steps, here in one).
 //!
 //! Decisions:
 //! - The kernel frees a refused buffer where it is. Here a buffer belongs to one queue for life: it
@@ -36,41 +36,70 @@ pub const DEFER_MAX: u32 = 128;
 /// Head of a list that takes no more.
 const CLOSED: u32 = u32::MAX;
 
-/// A list of buffers, linked by their ids, that is pushed to one by one and taken whole.
+/// What became of a buffer that was pushed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pushed {
+    /// It is in the list; whether the owner is to be kicked.
+    Taken(bool),
+    /// The list is full.
+    Full,
+    /// The list is closed for ever.
+    Closed,
+}
+
+/// A list of buffers, linked by their ids, that is pushed to one by one and taken whole. A cache
+/// line of its own: domains do not disturb each other.
 #[derive(Debug, Default)]
+#[repr(align(64))]
 pub struct List {
-    /// Id plus one; 0 is the end.
-    head: AtomicU32,
+    /// Low half: id plus one of the head, 0 at the end. High half: how many there are. Both in one
+    /// word, so that a push is one locked instruction.
+    word: AtomicU64,
 }
 
 impl List {
-    /// Adds a buffer; `false` if the list is closed. The store that adds it is the last access, so
-    /// that from there on the taker may do with the memory what it likes.
+    /// Adds a buffer, unless it would be number `max`. The store that adds it is the last access,
+    /// so that from there on the taker may do with the memory what it likes; `before_kick` runs
+    /// before a store that perhaps leads to a kick.
     ///
-    /// Only heads are compared, and a buffer's link is right whatever came and went behind it: so a
-    /// head that left and came back does no harm.
-    pub fn push(&self, next: &[AtomicU32], id: u16) -> bool {
+    /// Only words are compared, and a buffer's link is right whatever came and went behind it: so a
+    /// word that left and came back does no harm.
+    pub fn push(
+        &self,
+        next: &[AtomicU32],
+        id: u16,
+        max: u32,
+        mut before_kick: impl FnMut(),
+    ) -> Pushed {
         let link = &next[usize::from(id)];
-        let mut head = self.head.load(Ordering::Relaxed);
+        let mut word = self.word.load(Ordering::Relaxed);
         loop {
+            let (head, n) = (word as u32, (word >> 32) as u32 + 1);
             if head == CLOSED {
-                return false;
+                return Pushed::Closed;
+            }
+            if n >= max {
+                return Pushed::Full;
+            }
+            let kicks = n - 1 == max >> 1;
+            if kicks {
+                before_kick();
             }
             link.store(head, Ordering::Relaxed);
             // Releases the link, and all that this thread did with the buffer.
-            let new = u32::from(id) + 1;
-            match self.head.compare_exchange_weak(head, new, Ordering::Release, Ordering::Relaxed) {
-                Ok(_) => return true,
-                Err(other) => head = other,
+            let new = u64::from(n) << 32 | (u64::from(id) + 1);
+            match self.word.compare_exchange_weak(word, new, Ordering::Release, Ordering::Relaxed) {
+                Ok(_) => return Pushed::Taken(kicks),
+                Err(other) => word = other,
             }
         }
     }
 
     fn take(&self, next: &[AtomicU32], leave: u32, mut each: impl FnMut(u16)) -> u64 {
-        if leave != CLOSED && self.head.load(Ordering::Relaxed) == 0 {
+        if leave != CLOSED && self.word.load(Ordering::Relaxed) == 0 {
             return 0;
         }
-        let mut at = self.head.swap(leave, Ordering::Acquire);
+        let mut at = self.word.swap(leave.into(), Ordering::Acquire) as u32;
         let mut taken = 0;
         while let Some(id) = at.checked_sub(1)
             && at != CLOSED
@@ -81,23 +110,6 @@ impl List {
         }
         taken
     }
-}
-
-/// Buffers that came from one domain. A cache line of its own: domains do not disturb each other.
-#[derive(Debug, Default)]
-#[repr(align(64))]
-struct Slot {
-    count: AtomicU32,
-    list: List,
-}
-
-/// What every releasing thread may touch, apart from what the owner writes all the time.
-#[derive(Debug, Default)]
-#[repr(align(64))]
-struct Common {
-    overflow: List,
-    kicked: AtomicBool,
-    kicks: AtomicU64,
 }
 
 /// Counters of the way home.
@@ -113,31 +125,50 @@ pub struct ReturnStats {
     pub kicks: u64,
 }
 
-/// The way of one buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Route {
-    /// This thread is the owner.
-    Owner,
-    /// Slot of this thread's domain; whether the owner is kicked behind it.
-    Slot(usize, bool),
-    /// Overflow list; kicks if no kick is pending.
-    Overflow,
+/// What a thread that is not the owner needs to release a buffer.
+#[derive(Clone, Copy, Debug)]
+pub struct Away<'a> {
+    /// Slot of this thread's domain, if it has one.
+    pub slot: Option<&'a List>,
+    /// Behind it, and bounded by the pool alone.
+    pub overflow: &'a List,
+    /// Links of all lists.
+    pub next: &'a [AtomicU32],
+    /// Buffers in a slot, at most, plus one.
+    pub max: u32,
+}
+
+/// What the owner's thread writes all the time, on a cache line of its own: the others read what
+/// is beside it.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct Owned {
+    staged: AtomicU32,
+    home: AtomicU64,
+    away: AtomicU64,
+    overflow: AtomicU64,
+}
+
+/// Kicks, which all write, but rarely.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct Kicks {
+    pending: AtomicBool,
+    count: AtomicU64,
 }
 
 /// Where the buffers of a queue go.
 #[derive(Debug)]
 pub struct Home {
     max: u32,
+    owner: AtomicU64,
     staging: Box<[AtomicU32]>,
     next: Box<[AtomicU32]>,
-    slots: Box<[Slot]>,
+    slots: Box<[List]>,
     kick: Arc<Interrupt>,
-    owner: AtomicU64,
-    staged: AtomicU32,
-    home: AtomicU64,
-    away: AtomicU64,
-    overflowed: AtomicU64,
-    common: Common,
+    overflow: List,
+    owned: Owned,
+    kicks: Kicks,
 }
 
 fn zeroes(n: usize) -> Box<[AtomicU32]> {
@@ -146,6 +177,9 @@ fn zeroes(n: usize) -> Box<[AtomicU32]> {
 
 /// Adds without a locked instruction: one thread alone writes the counter.
 fn add(counter: &AtomicU64, n: u64) {
+    if n == 0 {
+        return;
+    }
     counter.store(counter.load(Ordering::Relaxed) + n, Ordering::Relaxed);
 }
 
@@ -157,16 +191,14 @@ impl Home {
         let share = pool / domains.max(2);
         Self {
             max: max.min(share as u32),
+            owner: AtomicU64::new(0),
             staging: zeroes(pool),
             next: zeroes(pool),
-            slots: (0..domains).map(|_| Slot::default()).collect(),
+            slots: (0..domains).map(|_| List::default()).collect(),
             kick,
-            owner: AtomicU64::new(0),
-            staged: AtomicU32::new(0),
-            home: AtomicU64::new(0),
-            away: AtomicU64::new(0),
-            overflowed: AtomicU64::new(0),
-            common: Common::default(),
+            overflow: List::default(),
+            owned: Owned::default(),
+            kicks: Kicks::default(),
         }
     }
 
@@ -191,47 +223,32 @@ impl Home {
         }
     }
 
-    /// The way that a buffer takes from this thread, counted.
+    /// Whether this thread is the owner, and [`Home::stage`] is the way.
     #[inline]
-    pub fn route(&self) -> Route {
+    pub fn is_owner(&self) -> bool {
         // Only the owner's own thread can find itself here: it alone stores its number.
-        if self.owner.load(Ordering::Relaxed) == me() {
-            return Route::Owner;
-        }
-        self.route_away()
+        self.owner.load(Ordering::Relaxed) == me()
     }
 
-    fn route_away(&self) -> Route {
-        let index = slot();
-        let Some(slot) = self.slots.get(index) else { return Route::Overflow };
-        let n = slot.count.fetch_add(1, Ordering::Relaxed) + 1;
-        if n >= self.max {
-            return Route::Overflow;
-        }
-        Route::Slot(index, n - 1 == self.max >> 1)
-    }
-
-    /// A buffer whose way is [`Route::Owner`].
+    /// A buffer that the owner's thread releases.
     #[inline]
     pub fn stage(&self, id: u16) {
-        let staged = self.staged.load(Ordering::Relaxed);
+        let staged = self.owned.staged.load(Ordering::Relaxed);
         self.staging[staged as usize].store(id.into(), Ordering::Relaxed);
-        self.staged.store(staged + 1, Ordering::Relaxed);
+        self.owned.staged.store(staged + 1, Ordering::Relaxed);
     }
 
-    /// The list of a way that is not the owner's, and the links to push with.
-    pub fn list(&self, route: Route) -> (&List, &[AtomicU32]) {
-        let list = match route {
-            Route::Slot(slot, _) => &self.slots[slot].list,
-            Route::Owner | Route::Overflow => &self.common.overflow,
-        };
-        (list, &self.next)
+    /// The way of a buffer that another thread releases.
+    #[inline]
+    pub fn away(&self) -> Away<'_> {
+        let (slot, overflow) = (self.slots.get(slot()), &self.overflow);
+        Away { slot, overflow, next: &self.next, max: self.max }
     }
 
     /// Wakes the owner, unless a kick is pending. Behind the push.
     pub fn kick(&self) {
-        if !self.common.kicked.swap(true, Ordering::AcqRel) {
-            self.common.kicks.fetch_add(1, Ordering::Relaxed);
+        if !self.kicks.pending.swap(true, Ordering::AcqRel) {
+            self.kicks.count.fetch_add(1, Ordering::Relaxed);
             // The owner finds the buffers at its next poll, if it cannot be woken.
             let _ = self.kick.signal();
         }
@@ -239,42 +256,35 @@ impl Home {
 
     /// Takes everything that came home. `each` drops no buffer. Only for who holds the queue.
     pub fn collect(&self, mut each: impl FnMut(u16)) {
+        let owned = &self.owned;
         if self.is_mine() {
-            let staged = self.staged.load(Ordering::Relaxed);
+            let staged = owned.staged.load(Ordering::Relaxed);
             let ids = self.staging[..staged as usize].iter();
             ids.for_each(|id| each(id.load(Ordering::Relaxed) as u16));
-            self.staged.store(0, Ordering::Relaxed);
-            add(&self.home, staged.into());
+            owned.staged.store(0, Ordering::Relaxed);
+            add(&owned.home, staged.into());
         }
         // A swap: it acquires the pushes of all that found a kick pending, so that the lists below
         // have them. With a store they could be missed, and nobody would kick again.
-        if self.common.kicked.load(Ordering::Relaxed) {
-            self.common.kicked.swap(false, Ordering::AcqRel);
+        if self.kicks.pending.load(Ordering::Relaxed) {
+            self.kicks.pending.swap(false, Ordering::AcqRel);
         }
         for slot in &self.slots {
-            if slot.list.head.load(Ordering::Relaxed) == 0
-                && slot.count.load(Ordering::Relaxed) == 0
-            {
-                continue;
-            }
-            // In this order: a push in between is counted again, at worst.
-            slot.count.store(0, Ordering::Relaxed);
-            add(&self.away, slot.list.take(&self.next, 0, &mut each));
+            add(&owned.away, slot.take(&self.next, 0, &mut each));
         }
-        add(&self.overflowed, self.common.overflow.take(&self.next, 0, &mut each));
+        add(&owned.overflow, self.overflow.take(&self.next, 0, &mut each));
     }
 
-    /// Closes all lists, for ever. Returns how many buffers were at home by then. Only for who holds
-    /// the queue.
+    /// Closes all lists, for ever. Returns how many buffers were at home by then. Only for who
+    /// holds the queue.
     pub fn close(&self) -> usize {
         let mut there = 0;
         if self.is_mine() {
             self.owner.store(0, Ordering::Relaxed);
-            there += self.staged.load(Ordering::Relaxed) as usize;
-            self.staged.store(0, Ordering::Relaxed);
+            there += self.owned.staged.load(Ordering::Relaxed) as usize;
+            self.owned.staged.store(0, Ordering::Relaxed);
         }
-        let lists = self.slots.iter().map(|slot| &slot.list);
-        for list in lists.chain(std::iter::once(&self.common.overflow)) {
+        for list in self.slots.iter().chain(std::iter::once(&self.overflow)) {
             there += list.take(&self.next, CLOSED, |_| {}) as usize;
         }
         there
@@ -284,10 +294,10 @@ impl Home {
     pub fn stats(&self) -> ReturnStats {
         let value = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         ReturnStats {
-            home: value(&self.home),
-            away: value(&self.away),
-            overflow: value(&self.overflowed),
-            kicks: value(&self.common.kicks),
+            home: value(&self.owned.home),
+            away: value(&self.owned.away),
+            overflow: value(&self.owned.overflow),
+            kicks: value(&self.kicks.count),
         }
     }
 }

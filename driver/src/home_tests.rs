@@ -2,20 +2,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::Interrupt;
-use crate::home::{Home, ReturnStats, Route};
+use crate::home::{Home, Pushed, ReturnStats};
 use crate::thread::set_domain;
 
 /// As a lease does it.
 fn release(home: &Home, id: u16) {
-    match home.route() {
-        Route::Owner => home.stage(id),
-        route => {
-            let (list, next) = home.list(route);
-            assert!(list.push(next, id));
-            if matches!(route, Route::Slot(_, true) | Route::Overflow) {
-                home.kick();
-            }
+    if home.is_owner() {
+        return home.stage(id);
+    }
+    let away = home.away();
+    match away.slot.map_or(Pushed::Full, |l| l.push(away.next, id, away.max, || {})) {
+        Pushed::Taken(false) => {}
+        Pushed::Taken(true) => home.kick(),
+        Pushed::Full => {
+            assert_eq!(away.overflow.push(away.next, id, u32::MAX, || {}), Pushed::Taken(false));
+            home.kick();
         }
+        Pushed::Closed => panic!("nobody closed it"),
     }
 }
 
@@ -199,9 +202,14 @@ fn a_closed_home_takes_nothing() {
     away(&home, 1..4, 0);
     away(&home, 4..6, 1);
     assert_eq!(home.close(), 6);
-    for route in [Route::Slot(0, false), Route::Overflow] {
-        let (list, next) = home.list(route);
-        assert!(!list.push(next, 7));
-    }
+    let away = home.away();
+    assert_eq!(away.overflow.push(away.next, 7, u32::MAX, || {}), Pushed::Closed);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            set_domain(0);
+            let away = home.away();
+            assert_eq!(away.slot.unwrap().push(away.next, 7, 128, || {}), Pushed::Closed);
+        });
+    });
     assert_eq!(home.close(), 0);
 }

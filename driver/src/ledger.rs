@@ -56,6 +56,8 @@ pub enum Lie {
     },
 }
 
+#[cold]
+#[inline(never)]
 fn lie(field: &'static str, value: impl Into<u64>, why: &'static str) -> Lie {
     Lie::Field { field, value: value.into(), why }
 }
@@ -101,6 +103,7 @@ pub struct Metadata {
     pub alone_reason: AloneReason,
 }
 
+#[inline(always)]
 fn csum(c: &Completion) -> Result<CsumState, Lie> {
     let state = match c.csum {
         0 => CsumState::None,
@@ -120,6 +123,7 @@ fn csum(c: &Completion) -> Result<CsumState, Lie> {
     }
 }
 
+#[inline(always)]
 fn gso(c: &Completion) -> Result<(), Lie> {
     if c.gso_segs == 0 {
         return match (c.gso_size, c.gso_type, c.encapsulation) {
@@ -140,6 +144,7 @@ fn gso(c: &Completion) -> Result<(), Lie> {
 
 impl Metadata {
     /// Checks the first completion of a delivery.
+    #[inline(always)]
     pub fn check(c: &Completion) -> Result<Self, Lie> {
         if !(MIN_FRAME_BYTES as u32..=DELIVERY_BYTES_MAX).contains(&c.total_len) {
             return Err(lie("total_len", c.total_len, "not 14 to 65,549 bytes"));
@@ -260,7 +265,8 @@ impl<B> Ledger<B> {
     }
 
     /// Takes the next completion.
-    #[inline]
+    // Into the one loop that calls it: what it returns is large, and not copied then.
+    #[inline(always)]
     pub fn take(&mut self, c: &Completion) -> Result<Outcome<B>, Lie> {
         let pool = self.with_device.len();
         let Some(place) = self.with_device.get_mut(usize::from(c.buf_id)) else {
@@ -287,7 +293,7 @@ impl<B> Ledger<B> {
         self.begin(c)
     }
 
-    #[inline]
+    #[inline(always)]
     fn begin(&mut self, c: &Completion) -> Result<Outcome<B>, Lie> {
         let metadata = Metadata::check(c)?;
         let small = c.total_len <= HEADER_SLOT_BYTES as u32;
@@ -314,6 +320,7 @@ impl<B> Ledger<B> {
         Ok(Outcome::More)
     }
 
+    #[inline(never)]
     fn proceed(&mut self, c: &Completion) -> Result<Outcome<B>, Lie> {
         // After a lie the delivery stays here: its buffers are still to be reclaimed.
         let Some(delivery) = &mut self.partial else { return Ok(Outcome::More) };
@@ -335,6 +342,7 @@ impl<B> Ledger<B> {
 }
 
 /// Whether a delivery of `total` has come to its end with `bytes`.
+#[inline]
 fn is_whole(c: &Completion, bytes: u32, total: u32) -> Result<bool, Lie> {
     if bytes > total {
         return Err(lie("length", c.length, "more than total_len"));

@@ -5,7 +5,8 @@
 //!
 //! Follows: architecture "Rings" (generation bit, doorbell).
 //! Invariants: a completion is seen whole or not at all (`a_completion_is_seen_whole`), also when
-//! its ring wraps; a descriptor that a doorbell covers is whole (`a_doorbell_covers_its_descriptors`).
+//! its ring wraps; a descriptor that a doorbell covers is whole
+//! (`a_doorbell_covers_its_descriptors`).
 //! Not here: what the records mean (`completion`).
 
 use crate::sync::{AtomicU64, Ordering, fence};

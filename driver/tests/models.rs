@@ -163,6 +163,8 @@ fn no_kick_lost(domains: usize, max: u32, slots: [usize; 2]) {
         let threads =
             [away(2, slots[0], leases.pop().unwrap()), away(3, slots[1], leases.pop().unwrap())];
         let mut there = VecDeque::new();
+        // A poll for another reason, between a push and its kick.
+        owner.collect(&mut there);
         for _ in 0..2 {
             if kick.taken() {
                 owner.collect(&mut there);

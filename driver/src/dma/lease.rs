@@ -20,8 +20,8 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use crate::Interrupt;
-use crate::home::{Home, ReturnStats, Route};
-use crate::sync::{AtomicUsize, Ordering, fence};
+use crate::home::{Home, Pushed, ReturnStats};
+use crate::sync::{AtomicUsize, Ordering};
 
 struct Inner<T> {
     references: AtomicUsize,
@@ -37,8 +37,10 @@ unsafe fn give_up<T>(inner: NonNull<Inner<T>>, references: usize) {
     // SAFETY: a reference that the caller owns keeps it alive up to this subtraction.
     let before = unsafe { &inner.as_ref().references }.fetch_sub(references, Ordering::Release);
     if before == references {
-        fence(Ordering::Acquire);
-        // SAFETY: these were the last references, so nobody else reaches it; it came from a Box.
+        // SAFETY: these were the last references, so nobody else reaches it. The load acquires what
+        // all others did; it is no fence, since ThreadSanitizer does not see those.
+        unsafe { &inner.as_ref().references }.load(Ordering::Acquire);
+        // SAFETY: as above; it came from a Box.
         drop(unsafe { Box::from_raw(inner.as_ptr()) });
     }
 }
@@ -62,32 +64,41 @@ impl<T> Lease<T> {
         self.id
     }
 
-    #[cold]
-    fn away(&mut self, route: Route) {
-        let inner = self.inner;
-        let kicks = matches!(route, Route::Slot(_, true) | Route::Overflow);
-        // SAFETY: this lease's reference is given up at the earliest by the push below.
-        let (list, next) = unsafe {
-            if kicks {
+    /// On a thread that is not the owner's.
+    #[inline(never)]
+    fn away(&mut self) {
+        let (inner, id) = (self.inner.as_ptr(), self.id);
+        // SAFETY: this lease's reference is given up at the earliest by a push below.
+        let away = unsafe { (*inner).home.away() };
+        let mut held = false;
+        let mut hold = || {
+            if !std::mem::replace(&mut held, true) {
                 // One more: `kick` is touched behind the push.
-                (*inner.as_ptr()).references.fetch_add(1, Ordering::Relaxed);
+                // SAFETY: this lease's reference is there until the push.
+                unsafe { &(*inner).references }.fetch_add(1, Ordering::Relaxed);
             }
-            (*inner.as_ptr()).home.list(route)
         };
-        // Hands this lease's reference to the owner. Behind it all may be gone, `list` too.
-        let taken = list.push(next, self.id);
-        if kicks {
-            // SAFETY: the reference from above is held until `give_up`.
+        // What takes the buffer hands this lease's reference to the owner. Behind that, all may be
+        // gone, the list too, unless one more is held.
+        let full = Pushed::Full;
+        let mut pushed = away.slot.map_or(full, |l| l.push(away.next, id, away.max, &mut hold));
+        if pushed == full {
+            hold();
+            pushed = away.overflow.push(away.next, id, u32::MAX, || {});
+            pushed = if pushed == Pushed::Closed { pushed } else { Pushed::Taken(true) };
+        }
+        if held {
+            // SAFETY: the reference that `hold` took is there until `give_up`.
             unsafe {
-                if taken {
-                    (*inner.as_ptr()).home.kick();
+                if pushed == Pushed::Taken(true) {
+                    (*inner).home.kick();
                 }
-                give_up(inner, 1);
+                give_up(self.inner, 1);
             }
         }
-        if !taken {
-            // SAFETY: the list is closed and did not take it: it is still this lease's.
-            unsafe { give_up(inner, 1) };
+        if pushed == Pushed::Closed {
+            // SAFETY: the list did not take it: it is still this lease's.
+            unsafe { give_up(self.inner, 1) };
         }
     }
 }
@@ -107,12 +118,13 @@ impl<T> Drop for Lease<T> {
     fn drop(&mut self) {
         // SAFETY: this lease owns a reference. On the owner's thread it is handed over by `stage`,
         // to an owner that this thread has, or that nobody has.
-        let route = unsafe { (*self.inner.as_ptr()).home.route() };
-        match route {
-            // SAFETY: as above.
-            Route::Owner => unsafe { (*self.inner.as_ptr()).home.stage(self.id) },
-            route => self.away(route),
+        unsafe {
+            let home = &(*self.inner.as_ptr()).home;
+            if home.is_owner() {
+                return home.stage(self.id);
+            }
         }
+        self.away();
     }
 }
 
@@ -127,15 +139,16 @@ pub struct Owner<T> {
     inner: NonNull<Inner<T>>,
 }
 
-// SAFETY: it gives a shared reference to `T`, and may free `T`. What of `Home` is the owner's thread's
-// alone is touched only if that is this thread or nobody, which `Home::is_mine` decides at run time.
+// SAFETY: it gives a shared reference to `T`, and may free `T`. What of `Home` belongs to the
+// owner's thread is touched only if that is this thread, or nobody: `Home::is_mine` decides at run
+// time.
 unsafe impl<T: Send + Sync> Send for Owner<T> {}
 // SAFETY: a shared owner gives shared references to `T`, and counters; all else takes `&mut`.
 unsafe impl<T: Send + Sync> Sync for Owner<T> {}
 
 impl<T> Owner<T> {
-    /// A pool of so many buffers, all of them at hand, with return slots for `domains` threads of at
-    /// most `max` - 1 buffers each. `kick` wakes the owner.
+    /// A pool of so many buffers, all of them at hand, with return slots for `domains` threads of
+    /// at most `max` - 1 buffers each. `kick` wakes the owner.
     pub fn new(
         value: T,
         pool: u16,

@@ -1,4 +1,4 @@
-//! Nanoseconds per delivery: poll, hand over, drop, post again, on a ring whose device costs nothing.
+//! Nanoseconds per delivery: poll, drop, post again, on a ring whose device costs nothing.
 //!
 //! The device writes a batch, which is not timed; then the driver polls it, which is. So the
 //! completions are warm, as they are behind a NIC that writes into the last-level cache.

@@ -1,7 +1,8 @@
 //! Measures the driver: `groove bench driver` and `cargo bench -p groove-bench` print what this
 //! gives.
 //!
-//!   deliveries: software ring ──► poll ──► drop          returns: allocate ──► (other thread) ──► return
+//!   deliveries: software ring ──► poll ──► drop
+//!   returns: allocate ──► (other thread) ──► give back
 //!
 //! What is compared is measured in one run, in turn, and given as ratios of that run; of several
 //! runs the median counts. Nothing is printed here, and nothing is a pass or a fail.

@@ -1,7 +1,7 @@
 //! Nanoseconds per buffer of the way home, against what others do: one pool for all threads, behind
 //! a mutex or as a lock-free queue.
 //!
-//!   allocator: take a batch ──► channel ──► other thread: give it back        (or: the same thread)
+//!   allocator: take a batch ──► channel ──► other thread: give it back     (or: the same thread)
 //!
 //! Two threads on two cores. Both work on the pool at the same time, and each times its own half;
 //! the channel, the same for all schemes, is not timed. All schemes run in turn in each round.
