@@ -10,9 +10,9 @@
 //! `flr_busy` falls when all of that is over and the tables are cleared; it is high behind the
 //! power-on reset, too.
 //!
-//! Bursts: identifier 0 writes data, 1 completions, 2 reads descriptors; INCR, of whole beats, never
-//! across 4,096 bytes or 256 beats. Data is answered before its completion is written, and that
-//! before the message.
+//! Bursts: identifier 0 writes data, 1 completions, 2 reads descriptors; INCR, of whole beats,
+//! never across 4,096 bytes or 256 beats. Data is answered before its completion is written, and
+//! that before the message.
 //!
 //! Invariants: ports as in `pins_are_documented`; what reaches the host equals the software
 //! device's (`driver_conformance`). Not here: PCIe, MAC, and their clocks.

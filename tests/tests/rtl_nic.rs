@@ -1,4 +1,5 @@
-//! The NIC's top: what lies between its pins and the core, and what `verilator` thinks of all of it.
+//! The NIC's top: what lies between its pins and the core, and what `verilator` thinks of all of
+//! it.
 
 mod rtl_support;
 

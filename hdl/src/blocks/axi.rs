@@ -76,8 +76,8 @@ port!("AXI4-Lite, 16 address and 32 data bits: the manager drives the source, we
         awready: Bit, wready: Bit, bresp: Bits<2>, bvalid: Bit,
         arready: Bit, rdata: Bits<32>, rresp: Bits<2>, rvalid: Bit
 });
-port!("One register access at a time: `valid` and the rest hold until `ready` ends it; `rdata` counts \
-    with `ready`. From `axi_lite` to `queues`."
+port!("One register access at a time: `valid` and the rest hold until `ready` ends it; `rdata` \
+    counts with `ready`. From `axi_lite` to `queues`."
     RegBusSource "RegBusSource" RegBusSink "RegBusSink" [] {
         valid: Bit, write: Bit, addr: Bits<16>, wdata: Bits<32>
     } {

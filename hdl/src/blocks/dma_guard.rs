@@ -6,8 +6,8 @@
 //!
 //! A function-level reset (PCIe 6.6.2) ends what is behind the guard at once, but not the bursts
 //! that AXI has seen: addresses stay until taken, missing write beats follow without strobes,
-//! responses are swallowed. Then the function is released. A write beat passes only behind its address, so
-//! that no beat is without one. The guard itself knows the power-on reset only.
+//! responses are swallowed. Then the function is released. A write beat passes only behind its
+//! address, so that no beat is without one. The guard itself knows the power-on reset only.
 //!
 //! Invariants: every address gets its beats, WLAST on the last, whenever `flr` comes; nothing of a
 //! burst of before reaches the function after it; AW, W and AR hold still; nothing but beats

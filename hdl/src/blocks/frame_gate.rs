@@ -8,8 +8,8 @@
 //! reset only, and remembers. Without back-pressure frames go by while the gate is shut.
 //!
 //! Invariants: nothing passes a shut gate, and no part of a frame passes without its beginning
-//! (`gate_passes_whole_frames`). Not here: a frame whose beginning has passed and whose end has not;
-//! the reset that shuts the gate takes it back.
+//! (`gate_passes_whole_frames`). Not here: a frame whose beginning has passed and whose end has
+//! not; the reset that shuts the gate takes it back.
 
 use super::axis::{AxisRxSink, AxisRxSource};
 use super::reg::{ClkRst, RegR};

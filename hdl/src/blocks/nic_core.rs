@@ -6,8 +6,8 @@
 //!           queues ─► prefetch ─► read          buffers, credit ◄─► place      └─► write
 //!             ▲ bus        config, run state: queues ─► everybody
 //!
-//! Nothing deadlocks: a frame is admitted with its buffers, so place always goes on; the mover waits
-//! for memory only, and memory for nobody.
+//! Nothing deadlocks: a frame is admitted with its buffers, so place always goes on; the mover
+//! waits for memory only, and memory for nobody.
 //!
 //! Invariant: what reaches the host equals the software device's, for any traffic
 //! (`driver_conformance`). Not here: pins, and what outlives the reset (`nic`).

@@ -1,7 +1,7 @@
 //! Records and ports between the blocks around the pipeline.
 //!
 //!   queues ─Config─► everybody       place ─Command─► mover ─Done─► complete
-//!   prefetch ◄─Pop, Credit─ place    place ─Record─► complete ─CompletionWrite─► mover ─Done─► complete
+//!   prefetch ◄─Pop, Credit─ place    place ─Record─► complete ─CompletionWrite─► mover ─Done─► it
 //!
 //! Streams are valid/ready pairs: a record moves in a cycle with both high, and stays while it
 //! waits. Events are one cycle with `valid` and cannot be held up.

@@ -4,8 +4,8 @@
 //!                  └────── flight ─────────────┘              │
 //!   question ──► admission ──► answer        counts ◄─────────┴── credit, take
 //!
-//! A frame that is taken reserves its worst case, so that `place` always finds a buffer; what it did
-//! not need comes back as credit. Follows: architecture "Rings", "Admission"; `Queue` of the
+//! A frame that is taken reserves its worst case, so that `place` always finds a buffer; what it
+//! did not need comes back as credit. Follows: architecture "Rings", "Admission"; `Queue` of the
 //! software device.
 //!
 //! Invariants, in `rtl_prefetch`: order is kept per queue, no read leaves the posted window, never

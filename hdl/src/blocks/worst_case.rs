@@ -2,8 +2,8 @@
 //!
 //!   bytes, size ──► 1 + bytes / size, rounded up ──► need        same cycle
 //!
-//! One more than the frame alone would fill. Whoever reserves and whoever takes use this same block,
-//! so that what was reserved and not taken is known without a record of it.
+//! One more than the frame alone would fill. Whoever reserves and whoever takes use this same
+//! block, so that what was reserved and not taken is known without a record of it.
 //!
 //! Follows: `Queue::covers` of the software device. Invariant: as there, for every frame of up to
 //! 9,216 bytes (`worst_case_covers_the_frame`). Not here: longer frames.

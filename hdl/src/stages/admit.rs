@@ -13,7 +13,8 @@
 //! the soft flush.
 //!
 //! Invariants, in `rtl_admit`: every field equals the model's; each frame leaves once, as metadata
-//! or as a drop, and is taken or refused as answered; tokens pass in order. Not here: who decides on buffers.
+//! or as a drop, and is taken or refused as answered; tokens pass in order. Not here: who decides
+//! on buffers.
 
 mod drop_log;
 mod settle;

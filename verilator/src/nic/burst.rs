@@ -1,7 +1,7 @@
 //! What one address beat asks for, and the rules that it has to keep.
 //!
-//! Follows: AMBA AXI4 (IHI 0022) A3.4.1: a burst is INCR, as wide as the bus, and stays within 4 KiB.
-//! Invariants: an address beat that breaks a rule is named with its values
+//! Follows: AMBA AXI4 (IHI 0022) A3.4.1: a burst is INCR, as wide as the bus, and stays within 4
+//! KiB. Invariants: an address beat that breaks a rule is named with its values
 //! (`bursts_that_break_a_rule_are_caught`).
 
 use crate::Error;

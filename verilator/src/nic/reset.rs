@@ -56,8 +56,8 @@ impl<M: HostMemory> NicHarness<M> {
     }
 
     /// Function-level reset: bursts are finished, everything else is forgotten. Frames and tokens
-    /// that were not taken yet are lost, but the rest of a frame that has begun still comes, as from
-    /// a MAC: the hardware swallows it. Numbers of frames begin anew.
+    /// that were not taken yet are lost, but the rest of a frame that has begun still comes, as
+    /// from a MAC: the hardware swallows it. Numbers of frames begin anew.
     ///
     /// # Errors
     /// If the hardware breaks a protocol, leaves a burst open, or does not end its reset.

@@ -43,8 +43,8 @@ pub const GSO_NAMES: [&str; 9] = [
 
 layout!(
     /// One operation. Delivery fields hold in ALONE and CLOSE; OPEN and APPEND carry queue,
-    /// session, hdr_len and payload_len of their frame, FLUSHED its queue alone. The header (up to 128 bytes, first byte
-    /// lowest) travels beside it.
+    /// session, hdr_len and payload_len of their frame, FLUSHED its queue alone. The header (up to
+    /// 128 bytes, first byte lowest) travels beside it.
     pub OPERATION {
         kind: 3 "Code of OpKind.",
         queue: 5 "Receive queue.",

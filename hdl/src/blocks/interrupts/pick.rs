@@ -1,6 +1,6 @@
 //! Which queue is looked at next, and why.
 //!
-//!   visit, stop, flushed, completed, scan ──►[ read | decide ]──► kind, queue, value   1 per 2 cycles
+//!   visit, stop, flushed, completed, scan ─►[ read | decide ]─► kind, queue, value   2 cycles each
 //!
 //! In this order, but completions and scan take turns. Completions and flushes wait in FIFOs: a
 //! queue has one flush under way at most, so that they all fit; a completion that does not fit is

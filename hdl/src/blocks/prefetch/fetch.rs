@@ -5,8 +5,8 @@
 //!
 //! A queue wants a turn after a doorbell, after a buffer was taken, and after a read, as there may
 //! be more. One that has nothing to do loses the wish until then. The wish falls in Encode, before
-//! anything is looked at, so that none is lost. Of a group only the descriptors from the next one up
-//! to the last one posted count. While the configuration bus is at work everything stands still.
+//! anything is looked at, so that none is lost. Of a group only the descriptors from the next one
+//! up to the last one posted count. While the configuration bus is at work everything stands still.
 //!
 //! Invariants, in `rtl_prefetch`: no read outside the groups of the posted window, and a doorbell
 //! beyond the ring is ignored (`prefetch_equals_the_reference`); turns go round

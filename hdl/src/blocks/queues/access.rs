@@ -6,10 +6,9 @@
 //! takes effect.
 //!
 //! Follows: spec rows of `nic`. A doorbell or consumer write reaches others only from a queue that
-//! runs, or that waits for no start.
-//! Invariants: a queue that was not built is not there (`queues_that_were_not_built_are_not_there`);
-//! edges come from a change of `enable` alone (`random_accesses_equal_the_model`). Not here: what an
-//! edge does.
+//! runs, or that waits for no start. Invariants: a queue that was not built is not there
+//! (`queues_that_were_not_built_are_not_there`); edges come from a change of `enable` alone
+//! (`random_accesses_equal_the_model`). Not here: what an edge does.
 
 use super::rows::{Rows, index};
 use crate::blocks::reg::{ClkRst, RegR};

@@ -3,8 +3,8 @@
 //!   completion or marker ──►[ 256, in order ]──► completion: one response; marker: flushed
 //!   written ──►[ responses ]─┘
 //!
-//! Invariants: at most 128 completions are on their way (`at_most_128_on_their_way`); a marker comes
-//! out after the response of every completion before it, in the order of the markers
+//! Invariants: at most 128 completions are on their way (`at_most_128_on_their_way`); a marker
+//! comes out after the response of every completion before it, in the order of the markers
 //! (`markers_follow_the_responses`). Not here: what a response says.
 
 use crate::blocks::fifo::Fifo;

@@ -1,6 +1,6 @@
 //! Where the next completion of a queue goes, and its generation.
 //!
-//!   setup ─write─► [ LutRam per register ] ──queue──►[ base, size ]─►[ slot, generation ]─► address
+//!   setup ─write─► [ LutRam per register ] ─queue─►[ base, size ]─►[ slot, generation ]─► address
 //!                                             read          make
 //!
 //! Follows: `COMPLETION_BASE_LOW`, `COMPLETION_BASE_HIGH`, `RING_SIZES` of the table; `Ring::slot`

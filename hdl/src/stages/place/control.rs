@@ -13,8 +13,8 @@
 //! An ALONE of several buffers goes on from its last Pay through Save to Records.
 //!
 //! Invariants: operations and drained buffers take turns (`drains_between_operations`); ready
-//! outputs depend on FIFO levels alone, not on the ready inputs (`commands_and_records_equal_the_reference`).
-//! Not here: data.
+//! outputs depend on FIFO levels alone, not on the ready inputs
+//! (`commands_and_records_equal_the_reference`). Not here: data.
 
 use crate::blocks::reg::{ClkRst, RegR};
 use crate::comment;

@@ -138,7 +138,8 @@ impl Logic for Cursor {
         ClkRst::link(&mut self.cr, &mut self.left.cr);
         ClkRst::link(&mut self.cr, &mut self.sent_now.cr);
         ClkRst::link(&mut self.cr, &mut self.begun.cr);
-        // What lies in front of the payload in its buffer. A session's address is beyond it already.
+        // What lies in front of the payload in its buffer. A session's address is beyond it
+        // already.
         self.offset.next = self.zero.val();
         if !self.split.val() {
             self.offset.next = bit_cast::<17, 8>(self.hdr_len.val());
@@ -190,7 +191,8 @@ impl Logic for Cursor {
         self.bytes.next = self.chunk.val();
         self.first.next = !self.begun.q.val();
         self.more.next = self.left.q.val() != self.zero.val();
-        // Not through `all_fits`: a Local shared with what `placed` moves would be a loop to Verilator.
+        // Not through `all_fits`: a Local shared with what `placed` moves would be a loop to
+        // Verilator.
         self.fits.next = self.left.q.val() <= self.room.q.val();
         self.full.next = self.room.q.val() == self.zero.val();
         self.sent.next = self.sent_now.q.val();
