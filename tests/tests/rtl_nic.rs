@@ -23,7 +23,7 @@ fn pass(design: &Design, lossless: bool, seed: u64) -> Vec<Beat> {
     let (mut frame, mut beat, mut beats) = (0u64, 0u64, 3u64);
     let (mut open, mut offered) = (false, false);
     let mut passed = Vec::new();
-    for _ in 0..40_000 {
+    for _ in 0..60_000 {
         if rng.chance(3) {
             open = !open;
         }
