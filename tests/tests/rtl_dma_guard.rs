@@ -113,7 +113,7 @@ impl Function {
         }
         if ready[1] && read("read_rvalid") == 1 {
             let (id, tag, beats) = *self.reads.front().expect("a beat of a read of ours");
-            let mut data = vec![0; 16];
+            let mut data = [0; 16];
             dut.read_words(dut.port("read_rdata").expect("an output"), &mut data[..dut_words(dut)]);
             assert_eq!(read("read_rid"), u64::from(id));
             assert_eq!((data[0], data[1]), (tag as u32, self.beats_read as u32));
