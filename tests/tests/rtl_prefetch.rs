@@ -420,7 +420,7 @@ impl Bench {
             .unwrap_or_else(|| panic!("{address:x} is in no ring"));
         let (fetched, ..) = self.status(queue);
         let entry = &self.queues[queue];
-        assert!(address % GROUP_BYTES == 0 && entry.running, "{address:x}, queue {queue}");
+        assert!(address.is_multiple_of(GROUP_BYTES) && entry.running, "{address:x}, queue {queue}");
         let group = (address - entry.base) / GROUP_BYTES;
         let waiting = u64::from(entry.posted.wrapping_sub(fetched as u16));
         let in_group = |index: u64| index % entry.entries() / 4 == group;
