@@ -6,7 +6,7 @@
 //! Not here: masking and moderation, which are registers.
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
@@ -22,8 +22,13 @@ impl Interrupt {
         Ok(Self(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?))
     }
 
-    /// Takes over a file that somebody else sent. It is made not to block, so that a signal cannot.
+    /// Takes over an event file that somebody else sent; no other file, as a signal could fail then.
+    /// It is made not to block, so that a signal cannot.
     pub fn of_file(file: OwnedFd) -> io::Result<Self> {
+        let name = std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
+        if !name.to_string_lossy().contains("[eventfd]") {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not an event file"));
+        }
         rustix::io::ioctl_fionbio(&file, true)?;
         Ok(Self(file))
     }
@@ -82,6 +87,16 @@ mod tests {
         interrupt.signal().unwrap();
         assert!(interrupt.wait(Duration::ZERO).unwrap());
         assert!(!interrupt.wait(Duration::ZERO).unwrap());
+    }
+
+    #[test]
+    fn only_event_files_are_taken_over() {
+        let ours = Interrupt::new().unwrap();
+        let copy = Interrupt::of_file(ours.file().try_clone_to_owned().unwrap()).unwrap();
+        copy.signal().unwrap();
+        assert!(ours.wait(Duration::ZERO).unwrap());
+        let (_, pipe) = std::io::pipe().unwrap();
+        assert!(Interrupt::of_file(pipe.into()).is_err());
     }
 
     #[test]

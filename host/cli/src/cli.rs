@@ -1,12 +1,16 @@
 //! The command line: what can be typed, its help, and its bounds.
 
 mod input;
+mod pci;
 mod run;
+mod serve;
 mod tools;
 mod wrong;
 
 pub use input::{CutChoice, InputArgs};
+pub use pci::{BindArgs, DevicesArgs, KernelArgs, UnbindArgs};
 pub use run::{DeviceChoice, RunArgs, SplitChoice};
+pub use serve::{DeviceAddress, ServeArgs};
 pub use tools::{BenchArgs, BenchKind, BenchOptions, DriverOptions, SynthArgs};
 pub use wrong::wrong_usage;
 
@@ -49,6 +53,14 @@ pub enum Command {
     Synth(SynthArgs),
     /// Measure the hardware's rates in clock cycles, the speed of its simulation, or the driver
     Bench(BenchArgs),
+    /// Serve a device over vfio-user, to QEMU or to `groove run`
+    Serve(ServeArgs),
+    /// List PCI functions: Groove's, who has them, and what they were built from
+    Devices(DevicesArgs),
+    /// Give a PCI function to user space (vfio-pci)
+    Bind(BindArgs),
+    /// Give a PCI function back to the kernel
+    Unbind(UnbindArgs),
     /// Show which tools are installed, which are missing and how to get them
     Doctor(DoctorArgs),
 }

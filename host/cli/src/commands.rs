@@ -8,8 +8,10 @@ mod engine;
 mod golden;
 mod measured;
 mod output;
+mod pci;
 mod progress;
 mod run;
+mod serve;
 mod sim;
 mod spec;
 mod synth;
@@ -27,6 +29,10 @@ pub fn run(cli: &Cli) -> Result<(), Failure> {
         Command::Spec(args) => spec::run(&args.action),
         Command::Synth(args) => synth::run(args),
         Command::Bench(args) => bench::run(args),
+        Command::Serve(args) => serve::run(args),
+        Command::Devices(args) => pci::devices(args),
+        Command::Bind(args) => pci::bind(args),
+        Command::Unbind(args) => pci::unbind(args),
         Command::Doctor(args) => doctor::run(args),
     }
 }

@@ -13,13 +13,15 @@ mod bed;
 mod check;
 mod feed;
 mod receive;
+mod remote;
 mod report;
-mod room;
+pub mod room;
 mod table;
 
 pub use bed::{Bed, BedError, ModelBed, RtlBed};
 pub use check::{Check, Checked, Fault};
 pub use receive::{Release, Waits};
+pub use remote::RemoteBed;
 pub use report::{QueueReport, Report, Times};
 pub use room::Shortage;
 pub use table::table;

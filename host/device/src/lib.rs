@@ -32,6 +32,7 @@ use groove_driver::{Device, DmaMemory, Error, Interrupt, Region};
 use groove_spec::nic::WINDOW_BYTES;
 use groove_spec::{DropReason, QUEUES_MAX, TokenKind};
 
+pub use registers::configuration;
 use state::State;
 
 /// What is built.

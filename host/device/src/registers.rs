@@ -8,6 +8,8 @@
 
 use std::collections::BTreeMap;
 
+use groove_driver::identify::REGISTERS;
+use groove_driver::{Device, Error};
 use groove_model::{Config, Options, RssConfig};
 use groove_spec::nic::{self, QUEUE_STRIDE, QUEUES_BASE, WINDOW_BYTES};
 use groove_spec::stages::all_registers;
@@ -16,6 +18,16 @@ use groove_spec::stages::device::CONTROL;
 use groove_spec::stages::ingress::MAX_FRAME;
 use groove_spec::stages::rss::{RSS_CONTROL, RSS_INDIRECTION, RSS_KEY};
 use groove_spec::{Access, OptionBit, Profile, Register, SymmetricMode};
+
+/// The configuration of the model that a device's registers mean, whoever wrote them.
+pub fn configuration(device: &dyn Device, queues: u8) -> Result<Config, Error> {
+    let mut registers = Registers::new(queues.into());
+    let offsets: Vec<usize> = registers.words.keys().copied().collect();
+    for offset in offsets.into_iter().take_while(|offset| *offset < QUEUES_BASE) {
+        registers.write(offset, device.read32(REGISTERS, offset as u64)?);
+    }
+    Ok(registers.config())
+}
 
 /// Where an offset leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use groove_spec::nic::{BUFFER_ALIGN_BYTES, BUFFER_BYTES_MAX, BUFFER_BYTES_MIN};
 
-use super::{InputArgs, width_parser};
+use super::{DeviceAddress, InputArgs, width_parser};
 use crate::run::{Release, Shortage};
 use crate::settings;
 
@@ -35,9 +35,10 @@ pub struct RunArgs {
     #[command(flatten)]
     pub input: InputArgs,
 
-    /// Device that the driver runs on
-    #[arg(long, value_enum, default_value = "model")]
-    pub device: DeviceChoice,
+    /// Device that the driver runs on: model, rtl, vfio:BDF or vfio-user:SOCKET; the last two get
+    /// the capture from `groove serve`
+    #[arg(long, value_name = "DEVICE", default_value = "model")]
+    pub device: DeviceAddress,
 
     /// Receiving threads; the queues are dealt out to them, and each owns its queues
     #[arg(long, value_name = "N", default_value_t = 1)]

@@ -9,7 +9,7 @@ use groove_verilator::BuildOptions;
 use groove_verilator::nic::NicConfig;
 
 use super::{engine, output};
-use crate::cli::{DeviceChoice, GoldenArgs, RunArgs};
+use crate::cli::{DeviceChoice, GoldenArgs, RunArgs, ServeArgs};
 use crate::run::{Bed, BedError, ModelBed, RtlBed};
 use crate::{Failure, exit};
 
@@ -85,9 +85,25 @@ pub fn open(choice: DeviceChoice, options: &Options) -> Result<Arc<dyn Bed>, Fai
     }
 }
 
+/// A device that is served, which lives on while drivers come and go.
+pub fn open_served(args: &ServeArgs) -> Result<Arc<dyn Bed>, Failure> {
+    let options = Options {
+        queues: args.queues,
+        width: args.width,
+        latency: 0,
+        stall: 0,
+        seed: 1,
+        clock: Clock::Thread,
+    };
+    open(args.device, &options)
+}
+
 /// A failure of a device, seen at `error`.
 pub fn failure(error: &(dyn Error + 'static), source: &BedError) -> Failure {
     match source {
+        BedError::Device(device) if device.help().is_some() => {
+            Failure::of(exit::DEVICE, error).help(device.help().unwrap_or_default())
+        }
         BedError::Device(_) => {
             Failure::of(exit::FAULT, error).help("this is a fault of Groove: please report it")
         }

@@ -7,18 +7,26 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
 use super::progress::Progress;
-use super::{device, measured, sim};
+use super::{device, measured, serve, sim};
 use crate::capture::Reader;
-use crate::cli::{RunArgs, SplitChoice};
-use crate::run::{self, RunError, Setup};
+use crate::cli::{DeviceAddress, DeviceChoice, RunArgs, SplitChoice};
+use crate::run::{self, RunError, Setup, Shortage};
 use crate::{Failure, exit};
 
 /// Runs the command.
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let setup = setup(args);
-    device::check(args.device, &setup.input.config)?;
+    let here = match args.device {
+        DeviceAddress::Here(choice) => choice,
+        // It is given what hardware can do.
+        _ => DeviceChoice::Rtl,
+    };
+    device::check(here, &setup.input.config)?;
     let mut reader = Reader::open(&args.input.capture).map_err(|e| sim::capture_failure(&e))?;
-    let bed = device::open(args.device, &device::Options::of_run(args))?;
+    let bed = match serve::attach(&args.device)? {
+        Some(bed) => bed,
+        None => device::open(here, &device::Options::of_run(args))?,
+    };
     let stop = signals()?;
     let mut progress = Progress::new(reader.total_bytes());
     let outcome = run::run(&mut reader, bed, &setup, &stop, &mut |at| progress.at(at));
@@ -51,12 +59,16 @@ fn setup(args: &RunArgs) -> Setup {
         pool: args.pool as usize,
         buffer_bytes: args.buffer,
         split: args.split == SplitChoice::On,
-        shortage: args.shortage,
+        shortage: match args.device {
+            DeviceAddress::Here(_) => args.shortage,
+            // The other end of the wire waits.
+            _ => Shortage::Drop,
+        },
     }
 }
 
 /// A flag that the first Ctrl-C or SIGTERM raises; the second one ends at once.
-fn signals() -> Result<Arc<AtomicBool>, Failure> {
+pub fn signals() -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         let code = exit::INTERRUPTED.into();

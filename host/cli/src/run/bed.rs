@@ -42,6 +42,11 @@ pub trait Bed: Send + Sync {
     /// Waits until the device has done all that it can without the host.
     fn settle(&self) -> Result<(), BedError>;
 
+    /// Time passes, for a device that has no clock of its own.
+    fn tick(&self, _cycles: u64) -> Result<(), BedError> {
+        Ok(())
+    }
+
     /// What went into the pipeline since the last call, in order.
     fn journal(&self) -> Result<Vec<Step>, BedError>;
 
@@ -80,6 +85,10 @@ impl Bed for ModelBed {
 
     fn settle(&self) -> Result<(), BedError> {
         Ok(())
+    }
+
+    fn tick(&self, cycles: u64) -> Result<(), BedError> {
+        Ok(self.0.tick(cycles)?)
     }
 
     fn journal(&self) -> Result<Vec<Step>, BedError> {
