@@ -22,8 +22,8 @@ impl Interrupt {
         Ok(Self(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?))
     }
 
-    /// Takes over an event file that somebody else sent; no other file, as a signal could fail then.
-    /// It is made not to block, so that a signal cannot.
+    /// Takes over an event file that somebody else sent; no other file, as a signal could fail
+    /// then. It is made not to block, so that a signal cannot.
     pub fn of_file(file: OwnedFd) -> io::Result<Self> {
         let name = std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
         if !name.to_string_lossy().contains("[eventfd]") {

@@ -10,11 +10,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-<<<<<<< HEAD
 use driver_support::rtl::Rtl;
-=======
 use driver_support::socket::Socketed;
->>>>>>> 715b819 (Serve captures over a socket, run the driver on devices elsewhere, list, bind and unbind PCI functions)
 use driver_support::watch::Watched;
 use driver_support::{Bench, Open, Software, checked, settings, small};
 use groove_device::Parameters;
@@ -479,20 +476,13 @@ conformance!(software, Software::open;
     tokens_and_bad_frames_come_through,
 );
 
-<<<<<<< HEAD
-conformance!(hardware_512, Rtl::wide;
-=======
 conformance!(socket, Socketed::open;
->>>>>>> 715b819 (Serve captures over a socket, run the driver on devices elsewhere, list, bind and unbind PCI functions)
     deliveries_are_the_models,
     random_frames_in_bulk,
     rings_wrap,
     an_uncovered_frame_changes_nothing,
-<<<<<<< HEAD
-=======
     nothing_is_lost_across_threads,
     no_wake_up_is_lost_between_threads,
->>>>>>> 715b819 (Serve captures over a socket, run the driver on devices elsewhere, list, bind and unbind PCI functions)
     moderation_waits_and_flushes,
     hold_time_is_bounded,
     buffers_are_conserved,
@@ -502,7 +492,21 @@ conformance!(socket, Socketed::open;
     a_lie_quarantines_the_queue,
     tokens_and_bad_frames_come_through,
 );
-<<<<<<< HEAD
+
+conformance!(hardware_512, Rtl::wide;
+    deliveries_are_the_models,
+    random_frames_in_bulk,
+    rings_wrap,
+    an_uncovered_frame_changes_nothing,
+    moderation_waits_and_flushes,
+    hold_time_is_bounded,
+    buffers_are_conserved,
+    the_last_handle_resets_the_device,
+    guards_are_untouched,
+    unmapped_memory_is_never_written,
+    a_lie_quarantines_the_queue,
+    tokens_and_bad_frames_come_through,
+);
 
 // With a clock that runs by itself.
 conformance!(hardware_running, Rtl::running;
@@ -520,5 +524,3 @@ conformance!(hardware_64, Rtl::narrow;
     the_last_handle_resets_the_device,
     unmapped_memory_is_never_written,
 );
-=======
->>>>>>> 715b819 (Serve captures over a socket, run the driver on devices elsewhere, list, bind and unbind PCI functions)

@@ -104,6 +104,7 @@ impl Kernel for Vfio {
         self.reset().is_ok()
     }
 
+    // SAFETY: the trait says what the caller keeps to.
     unsafe fn dma_map(&self, iova: u64, address: usize, bytes: usize) -> io::Result<()> {
         let address = std::ptr::with_exposed_provenance_mut(address);
         // SAFETY: the caller keeps the memory mapped, and accesses it atomically.

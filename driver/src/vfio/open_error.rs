@@ -1,6 +1,7 @@
 //! Why a PCI function cannot be driven over the kernel, and what to do about it.
 //!
-//! Invariant: every reason has a cure (`each_obstacle_is_named_with_its_cure`, `each_errno_has_its_cure`).
+//! Invariant: every reason has a cure (`each_obstacle_is_named_with_its_cure`,
+//! `each_errno_has_its_cure`).
 
 use std::io;
 use std::path::PathBuf;

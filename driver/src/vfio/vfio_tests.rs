@@ -57,6 +57,7 @@ impl Kernel for Fake {
     fn can_reset(&self) -> bool {
         self.can_reset
     }
+    // SAFETY: the trait says what the caller keeps to.
     unsafe fn dma_map(&self, iova: u64, address: usize, bytes: usize) -> io::Result<()> {
         assert!(address.is_multiple_of(4096) && bytes.is_multiple_of(4096));
         let mut log = self.log.lock().unwrap();

@@ -4,8 +4,8 @@
 //!        ▲                                                                             │
 //!        └────────────────────── driver gone ◄── end: flush every queue ◄──────────────┘
 //!
-//! Each driver gets the whole capture, once. A frame waits for its queue to run and to have buffers,
-//! since a wire here has no other hurry; it does not wait longer than [`room::WAIT_MAX`].
+//! Each driver gets the whole capture, once. A frame waits for its queue to run and to have
+//! buffers, since a wire here has no other hurry; it does not wait longer than [`room::WAIT_MAX`].
 //! Invariant: what a driver gets is what `groove sim` gives for the same capture
 //! (`a_capture_comes_through_the_socket`).
 //! Not here: the socket (`groove_serve`), printing, signals.

@@ -9,11 +9,8 @@
 // Each suite uses a part.
 #![allow(dead_code)]
 
-<<<<<<< HEAD
 pub mod rtl;
-=======
 pub mod socket;
->>>>>>> 715b819 (Serve captures over a socket, run the driver on devices elsewhere, list, bind and unbind PCI functions)
 pub mod watch;
 
 use std::collections::VecDeque;

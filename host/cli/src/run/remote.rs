@@ -5,8 +5,8 @@
 //!
 //! Both ends cut the capture by the same rules, so the journal is known without the device. A frame
 //! that is dropped there for want of buffers differs here, and is told.
-//! Invariants: what comes is what the model gives (`a_capture_comes_through_the_socket`); a wait for
-//! frames that do not come ends (`frames_that_do_not_come_are_named`).
+//! Invariants: what comes is what the model gives (`a_capture_comes_through_the_socket`); a wait
+//! for frames that do not come ends (`frames_that_do_not_come_are_named`).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
