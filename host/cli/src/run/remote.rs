@@ -1,7 +1,7 @@
 //! A device elsewhere, whose wire is elsewhere too: `groove serve` plays the capture there, and the
 //! same capture is read here, to know what must come.
 //!
-//!   serve: capture ─► schedule ─► device ═► rings ═► driver ─► check ◄─ model ◄─ schedule ◄─ capture
+//!   serve: capture ─► schedule ─► device ═► rings ═► driver ─► check ◄─ model ◄─ capture here
 //!
 //! Both ends cut the capture by the same rules, so the journal is known without the device. A frame
 //! that is dropped there for want of buffers differs here, and is told.
