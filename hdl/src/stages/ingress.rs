@@ -310,7 +310,6 @@ impl<const W: usize, const K: usize> Logic for Ingress<W, K> {
             & (self.fifo.s.ready.val()
                 | (self.state.q.val() == IngressState::Swallow)
                 | !self.lossless.val());
-
         self.a_valid.d.next =
             (self.a_valid.q.val() & !self.fire.val()) | self.take.val() | self.take_token.val();
         self.state.d.next = self.state.q.val();

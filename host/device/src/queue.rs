@@ -2,8 +2,8 @@
 //!
 //!   free ring ──► prefetched ──► chain of a session ──► completions
 //!
-//! Follows: architecture "Rings", "Admission", "Completions"; spec rows of `nic`. Where the bytes of
-//! a delivery lie is `place`'s to say, what a completion tells is `complete`'s.
+//! Follows: architecture "Rings", "Admission", "Completions"; spec rows of `nic`. Where the bytes
+//! of a delivery lie is `place`'s to say, what a completion tells is `complete`'s.
 //!
 //! Invariants: a frame's worst case is covered before it is taken (`covers_the_worst_case`); a DMA
 //! error stops the queue (`a_dma_error_stops_the_queue`).

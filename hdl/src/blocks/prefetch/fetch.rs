@@ -190,7 +190,6 @@ impl Logic for Fetch {
         ClkRst::link(&mut self.cr, &mut self.facts.cr);
         ClkRst::link(&mut self.cr, &mut self.reads.cr);
         ClkRst::link(&mut self.cr, &mut self.waits.cr);
-
         // Doorbells come every third cycle at most, and none while the configuration bus is at
         // work: the FIFO never fills.
         self.entry.next.queue = self.doorbell.queue.val();

@@ -139,19 +139,18 @@ impl Logic for Steps {
         ClkRst::link(&mut self.cr, &mut self.state.cr);
         ClkRst::link(&mut self.cr, &mut self.copy.cr);
         ClkRst::link(&mut self.cr, &mut self.gap.cr);
-
         self.state.d.next = self.state.q.val();
         self.copy.d.next = self.copy.q.val();
         self.gap.d.next = self.gap.q.val() + self.one3.val();
-        self.fetch.next = false;
-        self.answer.next = false;
+        self.fetch.next = self.state.q.val() == WindowState::Fetch;
+        self.answer.next = self.state.q.val() == WindowState::Answer;
         self.zero.next = false;
         self.get.next = false;
         self.copies.next = true;
         self.number.next = self.copy.q.val();
-        self.send.next = false;
+        self.send.next = self.state.q.val() == WindowState::CopySend;
         self.done.next = false;
-        self.ring.next = false;
+        self.ring.next = self.state.q.val() == WindowState::Ring;
         self.visit.next = false;
         self.visit_kind.next = VisitKind::Consumer;
         match self.state.q.val() {
@@ -167,7 +166,6 @@ impl Logic for Steps {
             }
             WindowState::Fetch => {
                 self.copies.next = false;
-                self.fetch.next = true;
                 self.state.d.next = WindowState::Answer;
                 if self.rise.val() {
                     self.state.d.next = WindowState::ZeroProducer;
@@ -206,7 +204,6 @@ impl Logic for Steps {
             }
             WindowState::Answer => {
                 self.copies.next = false;
-                self.answer.next = true;
                 self.state.d.next = WindowState::Idle;
             }
             WindowState::CopyGet => {
@@ -214,7 +211,6 @@ impl Logic for Steps {
                 self.state.d.next = WindowState::CopySend;
             }
             WindowState::CopySend => {
-                self.send.next = true;
                 self.state.d.next = WindowState::CopyGet;
                 self.copy.d.next = self.copy.q.val() + self.one5.val();
                 self.gap.d.next = 0.into();
@@ -243,7 +239,6 @@ impl Logic for Steps {
                 self.state.d.next = WindowState::Ring;
             }
             WindowState::Ring => {
-                self.ring.next = true;
                 self.state.d.next = WindowState::GetConsumer;
             }
             WindowState::GetConsumer => {

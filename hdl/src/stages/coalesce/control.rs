@@ -176,12 +176,12 @@ impl Logic for Control {
         self.retry.next = false;
         self.address.d.next = self.address.q.val();
         self.take.next = false;
-        self.cleared.next = true;
-        self.clear.next = false;
+        self.cleared.next = self.state.q.val() != State::Clear;
+        self.clear.next = self.state.q.val() == State::Clear;
         self.read_tag.next = false;
         self.walking.next = false;
-        self.matching.next = false;
-        self.comparing.next = false;
+        self.matching.next = self.state.q.val() == State::Match;
+        self.comparing.next = self.state.q.val() == State::Read;
         self.read_session.next = false;
         self.act.next = false;
         self.walk_close.next = false;
@@ -190,8 +190,6 @@ impl Logic for Control {
         self.leaves.next = false;
         match self.state.q.val() {
             State::Clear => {
-                self.cleared.next = false;
-                self.clear.next = true;
                 self.address.d.next = self.address.q.val() + self.one10.val();
                 if self.address.q.val() == self.last_word.val() {
                     self.state.d.next = State::Tag;
@@ -216,7 +214,6 @@ impl Logic for Control {
                 }
             }
             State::Match => {
-                self.matching.next = true;
                 self.read_session.next = true;
                 self.state.d.next = State::Read;
                 if self.is_token.val() {
@@ -226,7 +223,6 @@ impl Logic for Control {
                 }
             }
             State::Read => {
-                self.comparing.next = true;
                 self.state.d.next = State::Decide;
             }
             State::Decide => {
@@ -250,10 +246,8 @@ impl Logic for Control {
                 self.walking.next = true;
                 self.read_session.next = true;
                 self.state.d.next = State::WalkClose;
-                if !self.occupied.val() {
-                    self.read_tag.next = true;
-                    self.leaves.next = true;
-                }
+                self.read_tag.next = !self.occupied.val();
+                self.leaves.next = !self.occupied.val();
             }
             State::WalkClose => {
                 self.walking.next = true;
@@ -278,9 +272,8 @@ impl Logic for Control {
             self.ahead.next = self.walk.q.val() + self.one5.val();
             self.state.d.next = State::WalkPick;
             if self.walk.q.val() == self.last_bucket.val() {
-                if self.token_kind.val() == self.flush_all.val() {
-                    self.state.d.next = State::Mark;
-                } else {
+                self.state.d.next = State::Mark;
+                if self.token_kind.val() != self.flush_all.val() {
                     self.full.d.next = false;
                     self.state.d.next = State::Tag;
                 }
