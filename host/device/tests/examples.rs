@@ -1,5 +1,8 @@
 //! The examples of the driver run, on the software device.
 
+// Each example is a program of its own, and has the same wire in front of it.
+#![allow(clippy::duplicate_mod)]
+
 #[path = "../../../driver/examples/receive.rs"]
 mod receive;
 #[path = "../../../driver/examples/two_threads.rs"]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use groove_device::verilated::{self, Clock, VerilatedDevice};
 use groove_model::Config;
+use groove_spec::QUEUES_MAX;
 use groove_verilator::BuildOptions;
 use groove_verilator::nic::NicConfig;
 
@@ -60,9 +61,16 @@ impl Options {
         }
     }
 
-    /// One queue: a recorded case has no more.
+    /// All queues, as other runs build them: a recorded case uses one.
     pub fn of_golden(args: &GoldenArgs) -> Self {
-        Self { queues: 1, width: args.width, latency: 0, stall: 0, seed: 1, clock: Clock::Stepped }
+        Self {
+            queues: QUEUES_MAX as u8,
+            width: args.width,
+            latency: 0,
+            stall: 0,
+            seed: 1,
+            clock: Clock::Stepped,
+        }
     }
 }
 
