@@ -1,6 +1,7 @@
 //! Chooses among up to 32 that want a turn, the next one after the last that had one.
 //!
-//!   wants ──► those above the last, else all ──► lowest ──►[ chosen ]──► index      1 cycle
+//!   wants ─┬─► those above the last ──► lowest ─┬─►[ chosen ]──► index      1 cycle
+//!          └─► all ──► lowest ──────────────────┘
 //!
 //! Invariants: one that wants is chosen before any other is twice (`everyone_has_a_turn`); nobody
 //! is chosen who does not want (same test). Not here: what a turn is.
@@ -8,6 +9,34 @@
 use crate::blocks::reg::{ClkRst, RegE, RegR};
 use crate::comment;
 use rust_hdl::prelude::*;
+
+/// Ones from the lowest one of a mask on.
+#[derive(LogicBlock, Default)]
+pub struct FromLowest {
+    /// Mask.
+    pub mask: Signal<In, Bits<32>>,
+    /// Filled up.
+    pub filled: Signal<Out, Bits<32>>,
+    /// There is a one.
+    pub some: Signal<Out, Bit>,
+    by2: Signal<Local, Bits<32>>,
+    by4: Signal<Local, Bits<32>>,
+    by8: Signal<Local, Bits<32>>,
+    by16: Signal<Local, Bits<32>>,
+}
+
+impl Logic for FromLowest {
+    #[hdl_gen]
+    fn update(&mut self) {
+        comment!("block: from_lowest");
+        self.by2.next = self.mask.val() | (self.mask.val() << 1);
+        self.by4.next = self.by2.val() | (self.by2.val() << 2);
+        self.by8.next = self.by4.val() | (self.by4.val() << 4);
+        self.by16.next = self.by8.val() | (self.by8.val() << 8);
+        self.filled.next = self.by16.val() | (self.by16.val() << 16);
+        self.some.next = self.mask.val().any();
+    }
+}
 
 /// See the module.
 #[derive(LogicBlock)]
@@ -24,12 +53,8 @@ pub struct RoundRobin {
     pub index: Signal<Out, Bits<5>>,
     held: RegE<Bits<32>>,
     above: RegR<Bits<32>>,
-    source: Signal<Local, Bits<32>>,
-    later: Signal<Local, Bits<32>>,
-    by2: Signal<Local, Bits<32>>,
-    by4: Signal<Local, Bits<32>>,
-    by8: Signal<Local, Bits<32>>,
-    by16: Signal<Local, Bits<32>>,
+    of_later: FromLowest,
+    of_all: FromLowest,
     filled: Signal<Local, Bits<32>>,
     behind: Signal<Local, Bits<32>>,
     code: Signal<Local, Bits<5>>,
@@ -52,12 +77,8 @@ impl Default for RoundRobin {
             index: Default::default(),
             held: Default::default(),
             above: Default::default(),
-            source: Default::default(),
-            later: Default::default(),
-            by2: Default::default(),
-            by4: Default::default(),
-            by8: Default::default(),
-            by16: Default::default(),
+            of_later: Default::default(),
+            of_all: Default::default(),
             filled: Default::default(),
             behind: Default::default(),
             code: Default::default(),
@@ -73,17 +94,12 @@ impl Logic for RoundRobin {
         comment!("block: round_robin");
         ClkRst::link(&mut self.cr, &mut self.held.cr);
         ClkRst::link(&mut self.cr, &mut self.above.cr);
-        self.later.next = self.wants.val() & self.above.q.val();
-        self.source.next = self.wants.val();
-        if self.later.val().any() {
-            self.source.next = self.later.val();
+        self.of_later.mask.next = self.wants.val() & self.above.q.val();
+        self.of_all.mask.next = self.wants.val();
+        self.filled.next = self.of_all.filled.val();
+        if self.of_later.some.val() {
+            self.filled.next = self.of_later.filled.val();
         }
-        // Ones from the lowest one on.
-        self.by2.next = self.source.val() | (self.source.val() << 1);
-        self.by4.next = self.by2.val() | (self.by2.val() << 2);
-        self.by8.next = self.by4.val() | (self.by4.val() << 4);
-        self.by16.next = self.by8.val() | (self.by8.val() << 8);
-        self.filled.next = self.by16.val() | (self.by16.val() << 16);
         self.behind.next = self.filled.val() << 1;
         self.held.en.next = self.step.val();
         self.held.d.next = self.filled.val() & !self.behind.val();
