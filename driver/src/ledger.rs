@@ -104,22 +104,14 @@ pub struct Metadata {
 }
 
 #[inline(always)]
-fn csum(c: &Completion) -> Result<CsumState, Lie> {
-    let state = match c.csum {
-        0 => CsumState::None,
-        1 => CsumState::Unnecessary,
-        2 => CsumState::Partial,
-        other => return Err(lie("csum", other, "no such state")),
-    };
+fn csum(c: &Completion) -> Result<(), Lie> {
     let field_end = u32::from(c.csum_start) + TCP_CSUM_OFFSET_BYTES as u32 + 2;
-    match state {
-        CsumState::Partial if field_end > u32::from(c.header_bytes) => {
-            Err(lie("csum_start", c.csum_start, "the checksum would lie behind the header"))
-        }
-        CsumState::None | CsumState::Unnecessary if c.csum_start != 0 => {
-            Err(lie("csum_start", c.csum_start, "0 unless the checksum is partial"))
-        }
-        _ => Ok(state),
+    match c.csum {
+        0 | 1 if c.csum_start == 0 => Ok(()),
+        0 | 1 => Err(lie("csum_start", c.csum_start, "0 unless the checksum is partial")),
+        2 if field_end <= u32::from(c.header_bytes) => Ok(()),
+        2 => Err(lie("csum_start", c.csum_start, "the checksum would lie behind the header")),
+        other => Err(lie("csum", other, "no such state")),
     }
 }
 
@@ -142,52 +134,80 @@ fn gso(c: &Completion) -> Result<(), Lie> {
     Ok(())
 }
 
+/// What a code stands for; a code that stands for nothing has been refused before.
+macro_rules! named {
+    ($type:ident, $code:expr) => {
+        $type::from_code($code.into()).unwrap_or($type::ALL[0])
+    };
+}
+
 impl Metadata {
     /// Checks the first completion of a delivery.
-    #[inline(always)]
+    #[cfg(test)]
     pub fn check(c: &Completion) -> Result<Self, Lie> {
-        if !(MIN_FRAME_BYTES as u32..=DELIVERY_BYTES_MAX).contains(&c.total_len) {
-            return Err(lie("total_len", c.total_len, "not 14 to 65,549 bytes"));
-        }
-        let header = u32::from(c.header_bytes);
-        if header < MIN_FRAME_BYTES as u32 || header > c.total_len.min(MAX_HEADER_BYTES as u32) {
-            return Err(lie("header_bytes", header, "not 14 to 128, or beyond the delivery"));
-        }
-        gso(c)?;
-        if (c.end_reason == 0) == (c.alone_reason == 0) {
-            return Err(lie("end_reason", c.end_reason, "one of end and alone reason is given"));
-        }
-        let code = |field, value: u8| lie(field, value, "no such code");
-        Ok(Self {
+        check(c).map(|()| Self::of(c))
+    }
+
+    /// Of a completion that [`check`] let through. Apart from the checks, so that it is written
+    /// once, where it stays.
+    #[inline(always)]
+    fn of(c: &Completion) -> Self {
+        Self {
             header_bytes: c.header_bytes,
             total_len: c.total_len,
             hash: c.hash,
-            hash_type: HashType::from_code(c.hash_type.into())
-                .ok_or(code("hash_type", c.hash_type))?,
+            hash_type: named!(HashType, c.hash_type),
             vlan: (c.vlan_valid == 1).then_some(Tag {
                 tpid: if c.vlan_tpid == 1 { 0x88a8 } else { 0x8100 },
                 tci: c.vlan_tci,
             }),
-            packet_type: PacketType::from_code(c.packet_type.into())
-                .ok_or(code("packet_type", c.packet_type))?,
+            packet_type: named!(PacketType, c.packet_type),
             protocol: c.protocol,
-            csum: csum(c)?,
+            csum: match c.csum {
+                0 => CsumState::None,
+                1 => CsumState::Unnecessary,
+                _ => CsumState::Partial,
+            },
             csum_level: c.csum_level,
             csum_start: c.csum_start,
-            l3_verdict: Verdict::from_code(c.l3_verdict.into())
-                .ok_or(code("l3_verdict", c.l3_verdict))?,
-            l4_verdict: Verdict::from_code(c.l4_verdict.into())
-                .ok_or(code("l4_verdict", c.l4_verdict))?,
+            l3_verdict: named!(Verdict, c.l3_verdict),
+            l4_verdict: named!(Verdict, c.l4_verdict),
             gso_size: c.gso_size,
             gso_segs: c.gso_segs,
             gso_type: c.gso_type,
             encapsulation: c.encapsulation == 1,
-            end_reason: EndReason::from_code(c.end_reason.into())
-                .ok_or(code("end_reason", c.end_reason))?,
-            alone_reason: AloneReason::from_code(c.alone_reason.into())
-                .ok_or(code("alone_reason", c.alone_reason))?,
-        })
+            end_reason: named!(EndReason, c.end_reason),
+            alone_reason: named!(AloneReason, c.alone_reason),
+        }
     }
+}
+
+#[inline(always)]
+fn code(field: &'static str, code: u8, known: usize) -> Result<(), Lie> {
+    if usize::from(code) < known { Ok(()) } else { Err(lie(field, code, "no such code")) }
+}
+
+/// Whether metadata can be true.
+#[inline(always)]
+fn check(c: &Completion) -> Result<(), Lie> {
+    if !(MIN_FRAME_BYTES as u32..=DELIVERY_BYTES_MAX).contains(&c.total_len) {
+        return Err(lie("total_len", c.total_len, "not 14 to 65,549 bytes"));
+    }
+    let header = u32::from(c.header_bytes);
+    if header < MIN_FRAME_BYTES as u32 || header > c.total_len.min(MAX_HEADER_BYTES as u32) {
+        return Err(lie("header_bytes", header, "not 14 to 128, or beyond the delivery"));
+    }
+    gso(c)?;
+    if (c.end_reason == 0) == (c.alone_reason == 0) {
+        return Err(lie("end_reason", c.end_reason, "one of end and alone reason is given"));
+    }
+    code("hash_type", c.hash_type, HashType::ALL.len())?;
+    code("packet_type", c.packet_type, PacketType::ALL.len())?;
+    code("l3_verdict", c.l3_verdict, Verdict::ALL.len())?;
+    code("l4_verdict", c.l4_verdict, Verdict::ALL.len())?;
+    code("end_reason", c.end_reason, EndReason::ALL.len())?;
+    code("alone_reason", c.alone_reason, AloneReason::ALL.len())?;
+    csum(c)
 }
 
 /// A buffer of a delivery and the bytes in it.
@@ -219,17 +239,6 @@ impl<B> Assembled<B> {
         let rest: u32 = self.rest.iter().map(|piece| piece.length).sum();
         u32::from(self.in_slot) + self.first.length + rest
     }
-}
-
-/// What a completion came to.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Outcome<B> {
-    /// A delivery is not whole yet.
-    More,
-    /// One is.
-    Delivery(Assembled<B>),
-    /// A buffer came back as it went.
-    Returned(B),
 }
 
 /// Who has which buffer, and the delivery under way. `B` stands for the buffer itself: it can only
@@ -264,10 +273,15 @@ impl<B> Ledger<B> {
         self.with_device.iter_mut().filter_map(Option::take).for_each(give);
     }
 
-    /// Takes the next completion.
-    // Into the one loop that calls it: what it returns is large, and not copied then.
+    /// Takes the next completion: gives the delivery that it makes whole, and returns a buffer that
+    /// came back as it went.
+    // Into the one loop that calls it: a delivery is large, and built where it is wanted then.
     #[inline(always)]
-    pub fn take(&mut self, c: &Completion) -> Result<Outcome<B>, Lie> {
+    pub fn take(
+        &mut self,
+        c: &Completion,
+        give: &mut impl FnMut(Assembled<B>),
+    ) -> Result<Option<B>, Lie> {
         let pool = self.with_device.len();
         let Some(place) = self.with_device.get_mut(usize::from(c.buf_id)) else {
             return Err(Lie::NoSuchBuffer { id: c.buf_id, pool });
@@ -285,17 +299,35 @@ impl<B> Ledger<B> {
             return Err(lie("first", c.first, "set in the first of a delivery, and only there"));
         }
         if c.first == 0 {
-            return self.proceed(c);
+            return self.proceed(c, give);
         }
         if c.total_len == 0 && c.length == 0 && c.last == 1 {
-            return place.take().map(Outcome::Returned).ok_or(Lie::NotWithDevice(c.buf_id));
+            return Ok(place.take());
         }
-        self.begin(c)
+        check(c)?;
+        let in_slot = self.in_slot(c)?;
+        let whole = is_whole(c, in_slot + c.length, c.total_len)?;
+        let Some(buffer) = self.with_device[usize::from(c.buf_id)].take() else {
+            return Err(Lie::NotWithDevice(c.buf_id));
+        };
+        let assembled = |buffer| Assembled {
+            metadata: Metadata::of(c),
+            in_slot: c.hdr_len,
+            first: Piece { buffer, length: c.length },
+            rest: Vec::new(),
+            error: c.error == 1,
+        };
+        if whole {
+            give(assembled(buffer));
+        } else {
+            self.partial = Some(assembled(buffer));
+        }
+        Ok(None)
     }
 
+    /// Bytes in the header slot, which the completion must name.
     #[inline(always)]
-    fn begin(&mut self, c: &Completion) -> Result<Outcome<B>, Lie> {
-        let metadata = Metadata::check(c)?;
+    fn in_slot(&self, c: &Completion) -> Result<u32, Lie> {
         let small = c.total_len <= HEADER_SLOT_BYTES as u32;
         let in_slot = match (small, c.split) {
             (true, 0) => c.total_len,
@@ -306,24 +338,17 @@ impl<B> Ledger<B> {
         if u32::from(c.hdr_len) != in_slot {
             return Err(lie("hdr_len", c.hdr_len, "not what split and total_len make"));
         }
-        let whole = is_whole(c, in_slot + c.length, c.total_len)?;
-        let Some(buffer) = self.with_device[usize::from(c.buf_id)].take() else {
-            return Err(Lie::NotWithDevice(c.buf_id));
-        };
-        let first = Piece { buffer, length: c.length };
-        let (in_slot, error) = (c.hdr_len, c.error == 1);
-        let delivery = Assembled { metadata, in_slot, first, rest: Vec::new(), error };
-        if whole {
-            return Ok(Outcome::Delivery(delivery));
-        }
-        self.partial = Some(delivery);
-        Ok(Outcome::More)
+        Ok(in_slot)
     }
 
     #[inline(never)]
-    fn proceed(&mut self, c: &Completion) -> Result<Outcome<B>, Lie> {
+    fn proceed(
+        &mut self,
+        c: &Completion,
+        give: &mut impl FnMut(Assembled<B>),
+    ) -> Result<Option<B>, Lie> {
         // After a lie the delivery stays here: its buffers are still to be reclaimed.
-        let Some(delivery) = &mut self.partial else { return Ok(Outcome::More) };
+        let Some(delivery) = &mut self.partial else { return Ok(None) };
         let before = delivery.rest.last().unwrap_or(&delivery.first).length;
         if before != self.buffer_bytes || c.length == 0 {
             return Err(lie("length", c.length, "buffers are filled back to back"));
@@ -334,10 +359,10 @@ impl<B> Ledger<B> {
         };
         delivery.rest.push(Piece { buffer, length: c.length });
         delivery.error |= c.error == 1;
-        if !whole {
-            return Ok(Outcome::More);
+        if whole && let Some(delivery) = self.partial.take() {
+            give(delivery);
         }
-        Ok(self.partial.take().map_or(Outcome::More, Outcome::Delivery))
+        Ok(None)
     }
 }
 

@@ -32,7 +32,7 @@ use crate::delivery::{Buffer, Delivery, Shared};
 use crate::dma::OutOfBounds;
 use crate::dma::lease::Owner;
 use crate::identify::REGISTERS;
-use crate::ledger::{Ledger, Lie, Outcome, Violation};
+use crate::ledger::{Ledger, Lie, Violation};
 use crate::nic::{Core, FreeOrder, Settings};
 use crate::ring::{self, COMPLETION_WORDS, DESCRIPTOR_WORDS};
 use crate::sync::AtomicU64;
@@ -222,33 +222,34 @@ impl RxQueue {
         let shared = &*self.owner;
         let slots = completions(shared)?;
         let mask = slots.len() - 1;
-        let mut given = 0;
-        let mut lied = None;
+        let (mut given, mut lied) = (0, None);
+        let (stats, mut errors) = (&mut self.stats, 0);
         while given < budget {
             let slot = &slots[usize::from(self.consumer) & mask];
             let generation = shared.area.generation(self.consumer);
             let Some(words) = ring::take(slot, generation) else { break };
-            let outcome = match self.ledger.take(&Completion::decode(words)) {
-                Ok(outcome) => outcome,
+            let taken = self.ledger.take(&Completion::decode(words), &mut |parts| {
+                if parts.error {
+                    errors += 1;
+                } else {
+                    given += 1;
+                    give(Delivery::new(parts));
+                }
+            });
+            match taken {
+                Ok(None) => {}
+                Ok(Some(buffer)) => self.spare.push_back(buffer),
                 Err(what) => {
                     lied = Some(what);
                     break;
                 }
-            };
-            self.consumer = self.consumer.wrapping_add(1);
-            self.stats.completions += 1;
-            self.with_device -= 1;
-            match outcome {
-                Outcome::More => {}
-                Outcome::Returned(buffer) => self.spare.push_back(buffer),
-                Outcome::Delivery(parts) if parts.error => self.stats.errors += 1,
-                Outcome::Delivery(parts) => {
-                    self.stats.deliveries += 1;
-                    given += 1;
-                    give(Delivery::new(parts));
-                }
             }
+            self.consumer = self.consumer.wrapping_add(1);
+            stats.completions += 1;
+            self.with_device -= 1;
         }
+        stats.errors += errors;
+        stats.deliveries += given as u64;
         match lied {
             Some(what) => Err(self.quarantine(what)),
             None => Ok(given),

@@ -56,7 +56,9 @@ pub fn per_delivery(runs: usize, deliveries: usize) -> Result<Vec<Row>, Error> {
     let (mut dropped, mut headers) = (Vec::new(), Vec::new());
     for round in 0..=runs {
         let produce = |device: &RingDevice| device.produce(0, 1514, BATCH);
-        let drop_all = run(&device, &mut receiver, deliveries, produce, |d| drop(black_box(d)))?;
+        let drop_all = run(&device, &mut receiver, deliveries, produce, |d| {
+            black_box(&d);
+        })?;
         let mut header = [0; 128];
         let copied = run(&device, &mut receiver, deliveries, produce, |d| {
             black_box(d.header().copy_at(0, &mut header));

@@ -19,7 +19,7 @@ use groove_spec::nic::{
     QUEUE_CONTROL, QUEUE_STATUS, QUEUE_STRIDE, QUEUES_BASE, RING_SIZES, WINDOW_BYTES,
 };
 use groove_spec::stages::device::{CAPABILITIES, SPEC_ID};
-use groove_spec::{QUEUES_MAX, Register};
+use groove_spec::{Field, QUEUES_MAX, Register};
 
 /// Header bytes that every frame is said to have.
 const HEADER_BYTES: usize = 54;
@@ -30,8 +30,11 @@ pub struct Record([u64; ring::COMPLETION_WORDS]);
 
 impl Record {
     /// With a field set; fields that cross words are none of those that are set here.
-    pub fn with(mut self, name: &str, value: u64) -> Self {
-        let field = COMPLETION.field(name);
+    pub fn with(self, name: &str, value: u64) -> Self {
+        self.set(COMPLETION.field(name), value)
+    }
+
+    fn set(mut self, field: &Field, value: u64) -> Self {
         let (word, shift) = (field.lsb / 64, field.lsb % 64);
         let mask = u64::MAX >> (64 - field.width) << shift;
         self.0[word] = self.0[word] & !mask | value << shift & mask;
@@ -64,6 +67,8 @@ struct Rx {
     fetched: u16,
     posted: u16,
     produced: u16,
+    /// Fields that each completion has filled in.
+    id_and_generation: [&'static Field; 2],
 }
 
 impl Rx {
@@ -80,8 +85,9 @@ impl Rx {
 
     fn complete(&mut self, record: Record, id: u16) {
         let index = usize::from(self.produced);
-        let generation = (index / self.entries).is_multiple_of(2);
-        let record = record.with("buf_id", id.into()).with("generation", generation.into());
+        let [id_field, generation_field] = self.id_and_generation;
+        let generation = index & self.entries == 0;
+        let record = record.set(id_field, id.into()).set(generation_field, generation.into());
         let at = self.completions + 32 * (index & (self.entries - 1));
         if let Ok(words) = self.memory.words(at, ring::COMPLETION_WORDS)
             && let Some(slot) = words.first_chunk()
@@ -168,6 +174,7 @@ impl RingDevice {
             fetched: 0,
             posted: 0,
             produced: 0,
+            id_and_generation: ["buf_id", "generation"].map(|name| COMPLETION.field(name)),
         })
     }
 
