@@ -369,78 +369,88 @@ fn markers_find_their_source() {
     }
 }
 
+/// Two queues run, with surroundings of this round, for up to 500 cycles.
+fn run_two(bench: &mut Bench, queues: [usize; 2]) {
+    bench.stall = bench.rng.pick(&[0, 30, 80]);
+    bench.slow = bench.rng.pick(&[0, 50, 90]);
+    bench.latency = bench.rng.pick(&[10, 60, 300]);
+    let empty = bench.rng.chance(20);
+    for queue in queues {
+        bench.enable(queue);
+        if !empty {
+            bench.tell(queue, &FREE_PRODUCER, 80);
+        }
+    }
+    for _ in 0..bench.rng.below(500) {
+        bench.traffic();
+        if bench.rng.chance(2) {
+            bench.outside.push_back((queues[0], 0));
+        }
+        bench.cycle();
+    }
+}
+
+/// Disables a queue; `true`: a fault came before or behind that.
+fn disable(bench: &mut Bench, queue: usize) -> bool {
+    let fault = bench.rng.chance(40);
+    let first = bench.rng.chance(50);
+    for faults in [first, !first] {
+        if fault && faults {
+            bench.fault |= 1 << queue;
+            let wait = bench.rng.below(300);
+            bench.cycles(wait);
+        }
+        if !faults {
+            bench.tell(queue, &QUEUE_CONTROL, 0);
+            let wait = bench.rng.below(300);
+            bench.cycles(wait);
+        }
+    }
+    fault
+}
+
+/// Enables a queue that stops: it starts anew behind that.
+fn restart(bench: &mut Bench, queue: usize) {
+    let starts = bench.queues[queue].starts;
+    bench.tell(queue, &QUEUE_CONTROL, 1);
+    bench.tell(queue, &FREE_PRODUCER, 5);
+    for _ in 0..8_000 {
+        bench.traffic();
+        bench.cycle();
+        if bench.queues[queue].starts > starts {
+            break;
+        }
+    }
+    assert_eq!(bench.queues[queue].starts, starts + 1);
+    bench.cycles(60);
+    assert_eq!(bench.queues[queue].posted, 5, "the doorbell is repeated");
+    assert_eq!(bench.ask(queue, &QUEUE_STATUS), 1, "no fault any more");
+    bench.tell(queue, &QUEUE_CONTROL, 0);
+}
+
 /// With traffic, reads under way, an empty ring, a fault at any time; enabled again at once.
 #[test]
 fn a_queue_stops_from_every_state() {
-    let (mut faults, mut quiet, mut drained, mut restarts) = (0, 0, 0, 0);
+    let (mut faults, mut restarts) = (0, 0);
     let mut bench = Bench::new(8, 14);
     for round in 0..150 {
-        bench.stall = bench.rng.pick(&[0, 30, 80]);
-        bench.slow = bench.rng.pick(&[0, 50, 90]);
-        bench.latency = bench.rng.pick(&[10, 60, 300]);
         let queue = bench.rng.below(8);
         let other = (queue + 1) % 8;
-        let empty = bench.rng.chance(20);
-        for queue in [queue, other] {
-            bench.enable(queue);
-            if !empty {
-                bench.tell(queue, &FREE_PRODUCER, 80);
-            }
-        }
-        for _ in 0..bench.rng.below(500) {
-            bench.traffic();
-            if bench.rng.chance(2) {
-                bench.outside.push_back((queue, 0));
-            }
-            bench.cycle();
-        }
-        let fault = bench.rng.chance(40);
-        let when = bench.rng.below(3);
-        if fault && when == 0 {
-            bench.fault |= 1 << queue;
-            let wait = bench.rng.below(300);
-            bench.cycles(wait);
-        }
-        bench.tell(queue, &QUEUE_CONTROL, 0);
-        if fault && when == 1 {
-            let wait = bench.rng.below(300);
-            bench.cycles(wait);
-            bench.fault |= 1 << queue;
-        }
-        let starts = bench.queues[queue].starts;
-        let again = bench.rng.chance(40);
-        if again {
-            // While it stops: it starts anew behind that.
-            let wait = bench.rng.below(100);
-            bench.cycles(wait);
-            bench.tell(queue, &QUEUE_CONTROL, 1);
-            bench.tell(queue, &FREE_PRODUCER, 5);
-            for _ in 0..8_000 {
-                bench.traffic();
-                bench.cycle();
-                if bench.queues[queue].starts > starts {
-                    break;
-                }
-            }
-            assert_eq!(bench.queues[queue].starts, starts + 1, "round {round}");
-            bench.cycles(60);
-            assert_eq!(bench.queues[queue].posted, 5, "round {round}: the doorbell is repeated");
-            assert_eq!(bench.ask(queue, &QUEUE_STATUS), 1, "no fault any more");
-            bench.tell(queue, &QUEUE_CONTROL, 0);
+        run_two(&mut bench, [queue, other]);
+        faults += usize::from(disable(&mut bench, queue));
+        if bench.rng.chance(40) {
+            restart(&mut bench, queue);
             restarts += 1;
         }
         bench.stopped(queue);
         assert_eq!(bench.get("closing") >> queue & 1, 0);
         let status = bench.ask(queue, &QUEUE_STATUS);
         assert_eq!(status >> 1, u32::from(bench.fault >> queue & 1 == 1), "round {round}");
-        faults += usize::from(fault);
         bench.tell(other, &QUEUE_CONTROL, 0);
         bench.stopped(other);
     }
-    for queue in &bench.queues {
-        quiet += queue.quiet;
-        drained += queue.drained;
-    }
+    let quiet: u32 = bench.queues.iter().map(|q| q.quiet).sum();
+    let drained: u32 = bench.queues.iter().map(|q| q.drained).sum();
     assert!(bench.stops >= 300, "{}", bench.stops);
     assert!(
         faults > 20 && restarts > 20 && quiet > 20 && drained > 500,
@@ -481,44 +491,84 @@ fn a_fault_stops_the_queue_and_signals() {
     assert_eq!(bench.ask(2, &QUEUE_STATUS), 1);
 }
 
+/// What four queues' registers must be.
+struct Words {
+    words: [[u32; 32]; 4],
+    rows: Vec<&'static Register>,
+    toggles: usize,
+}
+
+impl Words {
+    fn new() -> Self {
+        let rows: Vec<&Register> =
+            nic::REGISTERS.iter().filter(|r| r.access == Access::ReadWrite).collect();
+        let mut words = [[0; 32]; 4];
+        for queue in &mut words {
+            rows.iter().for_each(|r| queue[r.offset / 4] = r.reset);
+        }
+        Self { words, rows, toggles: 0 }
+    }
+
+    /// A random write. Addresses and sizes stay from an enable on until it has settled.
+    fn write(&mut self, bench: &mut Bench, fresh: &mut [bool; 4]) {
+        let queue = bench.rng.below(4);
+        let picked = bench.rng.pick(&self.rows);
+        let row = if bench.rng.chance(30) { &QUEUE_CONTROL } else { picked };
+        let index = row.offset / 4;
+        let words = &mut self.words[queue];
+        if (2..10).contains(&index) && (fresh[queue] || words[0] & 1 == 1) {
+            return;
+        }
+        let mut value = bench.rng.next() as u32;
+        if row.name == "FREE_PRODUCER" {
+            value = u32::from(bench.queues[queue].fetched) + value % 16;
+        }
+        let before = words[0] & 1;
+        bench.tell(queue, row, value);
+        words[index] = value & row.mask();
+        if index == 0 {
+            self.toggles += usize::from(value & 1 != before);
+            fresh[queue] |= value & 1 == 1;
+            if value & 1 == 1 && before == 0 {
+                words[FREE_PRODUCER.offset / 4] = 0;
+                words[COMPLETION_CONSUMER.offset / 4] = 0;
+            }
+        }
+    }
+
+    /// All of a queue that has settled.
+    fn check(&self, bench: &mut Bench, queue: usize, round: usize) {
+        let at = format!("round {round}, queue {queue}");
+        let words = &self.words[queue];
+        for row in &self.rows {
+            assert_eq!(bench.ask(queue, row), words[row.offset / 4], "{at}: {}", row.name);
+        }
+        let enabled = words[0] & 1;
+        assert_eq!(bench.ask(queue, &QUEUE_STATUS), enabled, "{at}");
+        assert_eq!((bench.get("running") >> queue & 1) as u32, enabled, "{at}");
+        assert_eq!(bench.get("closing"), 0, "{at}");
+        if enabled == 1 {
+            let neighbour = &bench.queues[queue];
+            assert_eq!(u32::from(neighbour.posted), words[FREE_PRODUCER.offset / 4], "{at}");
+            for index in 2..10 {
+                let expected = bounded(index, words[index]);
+                assert_eq!(neighbour.settings[index], expected, "{at}: {index}");
+            }
+        }
+    }
+}
+
 /// Random accesses to four queues, with traffic; whenever they have settled, registers, run state
 /// and what the neighbours were told are those of a model.
 #[test]
 fn random_accesses_equal_the_model() {
     let mut bench = Bench::new(4, 16);
-    let mut words = [[0u32; 32]; 4];
-    let rows: Vec<&Register> =
-        nic::REGISTERS.iter().filter(|r| r.access == Access::ReadWrite).collect();
-    for queue in &mut words {
-        rows.iter().for_each(|r| queue[r.offset / 4] = r.reset);
-    }
-    let mut toggles = 0;
+    let mut model = Words::new();
     for round in 0..120 {
         bench.stall = bench.rng.pick(&[0, 0, 50]);
-        // Addresses and sizes stay from an enable on until it has settled.
         let mut fresh = [false; 4];
         for _ in 0..bench.rng.below(30) {
-            let (queue, row) = (bench.rng.below(4), bench.rng.pick(&rows));
-            let row = if bench.rng.chance(30) { &QUEUE_CONTROL } else { row };
-            let index = row.offset / 4;
-            let mut value = bench.rng.next() as u32;
-            if (2..10).contains(&index) && (fresh[queue] || words[queue][0] & 1 == 1) {
-                continue;
-            }
-            if row.name == "FREE_PRODUCER" {
-                value = u32::from(bench.queues[queue].fetched) + value % 16;
-            }
-            let before = words[queue][0] & 1;
-            bench.tell(queue, row, value);
-            words[queue][index] = value & row.mask();
-            if index == 0 {
-                toggles += usize::from(value & 1 != before);
-                fresh[queue] |= value & 1 == 1;
-                if value & 1 == 1 && before == 0 {
-                    words[queue][FREE_PRODUCER.offset / 4] = 0;
-                    words[queue][COMPLETION_CONSUMER.offset / 4] = 0;
-                }
-            }
+            model.write(&mut bench, &mut fresh);
             if bench.rng.chance(50) {
                 for _ in 0..bench.rng.below(40) {
                     bench.traffic();
@@ -527,39 +577,13 @@ fn random_accesses_equal_the_model() {
             }
         }
         bench.stall = 0;
-        for _ in 0..3_000 {
+        // What is being fetched lands, and everything that has to stop stops.
+        for _ in 0..1_000 {
+            bench.traffic();
             bench.cycle();
         }
-        for queue in 0..4 {
-            let at = format!("round {round}, queue {queue}");
-            for row in &rows {
-                assert_eq!(
-                    bench.ask(queue, row),
-                    words[queue][row.offset / 4],
-                    "{at}: {}",
-                    row.name
-                );
-            }
-            let enabled = words[queue][0] & 1;
-            assert_eq!(bench.ask(queue, &QUEUE_STATUS), enabled, "{at}");
-            assert_eq!((bench.get("running") >> queue & 1) as u32, enabled, "{at}");
-            assert_eq!(bench.get("closing"), 0, "{at}");
-            if enabled == 1 {
-                let neighbour = &bench.queues[queue];
-                assert_eq!(
-                    u32::from(neighbour.posted),
-                    words[queue][FREE_PRODUCER.offset / 4],
-                    "{at}"
-                );
-                for index in 2..10 {
-                    assert_eq!(
-                        neighbour.settings[index],
-                        bounded(index, words[queue][index]),
-                        "{at}: {index}"
-                    );
-                }
-            }
-        }
+        bench.cycles(3_000);
+        (0..4).for_each(|queue| model.check(&mut bench, queue, round));
     }
-    assert!(toggles > 200, "{toggles}");
+    assert!(model.toggles > 200, "{}", model.toggles);
 }
