@@ -29,20 +29,42 @@ const fn position(name: &str) -> Field {
 
 macro_rules! record {
     ($($(#[$doc:meta])* $name:ident: $type:ty),* $(,)?) => {
-        /// A completion as numbers; nothing of it is believed.
+        /// What a completion says; nothing of it is believed.
+        #[allow(dead_code)] // `generation` is looked at before there is a completion (`ring`)
+        pub trait Fields {
+            $($(#[$doc])* fn $name(&self) -> $type;)*
+        }
+
+        /// The four 64-bit words of a completion, of which each field is taken when it is wanted.
+        #[derive(Clone, Copy, Debug)]
+        pub struct Words(pub [u64; COMPLETION_BYTES / 8]);
+
+        impl Fields for Words {
+            $(#[inline(always)]
+            fn $name(&self) -> $type {
+                const FIELD: Field = position(stringify!($name));
+                const { assert!(FIELD.width <= 8 * size_of::<$type>()) };
+                bits(&self.0, FIELD) as $type
+            })*
+        }
+
+        /// A completion as numbers.
+        #[cfg(test)]
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct Completion { $($(#[$doc])* pub $name: $type),* }
 
+        #[cfg(test)]
         impl Completion {
-            /// Decodes the four 64-bit words of a completion.
-            #[inline(always)]
+            /// Decodes the four words.
             pub fn decode(words: [u64; COMPLETION_BYTES / 8]) -> Self {
-                $(const { assert!(position(stringify!($name)).width <= 8 * size_of::<$type>()) };)*
-                Self { $($name: {
-                    const FIELD: Field = position(stringify!($name));
-                    bits(&words, FIELD) as $type
-                }),* }
+                let words = Words(words);
+                Self { $($name: words.$name()),* }
             }
+        }
+
+        #[cfg(test)]
+        impl Fields for Completion {
+            $(fn $name(&self) -> $type { self.$name })*
         }
     };
 }

@@ -13,7 +13,7 @@ use groove_spec::{
     MIN_FRAME_BYTES, PacketType, TCP_CSUM_OFFSET_BYTES, Tag, Verdict,
 };
 
-use crate::completion::Completion;
+use crate::completion::Fields;
 
 /// Longest delivery: the largest merge behind a MAC header.
 const DELIVERY_BYTES_MAX: u32 = (MERGED_BYTES_MAX + MIN_FRAME_BYTES) as u32;
@@ -104,32 +104,32 @@ pub struct Metadata {
 }
 
 #[inline(always)]
-fn csum(c: &Completion) -> Result<(), Lie> {
-    let field_end = u32::from(c.csum_start) + TCP_CSUM_OFFSET_BYTES as u32 + 2;
-    match c.csum {
-        0 | 1 if c.csum_start == 0 => Ok(()),
-        0 | 1 => Err(lie("csum_start", c.csum_start, "0 unless the checksum is partial")),
-        2 if field_end <= u32::from(c.header_bytes) => Ok(()),
-        2 => Err(lie("csum_start", c.csum_start, "the checksum would lie behind the header")),
+fn csum(c: &impl Fields) -> Result<(), Lie> {
+    let field_end = u32::from(c.csum_start()) + TCP_CSUM_OFFSET_BYTES as u32 + 2;
+    match c.csum() {
+        0 | 1 if c.csum_start() == 0 => Ok(()),
+        0 | 1 => Err(lie("csum_start", c.csum_start(), "0 unless the checksum is partial")),
+        2 if field_end <= u32::from(c.header_bytes()) => Ok(()),
+        2 => Err(lie("csum_start", c.csum_start(), "the checksum would lie behind the header")),
         other => Err(lie("csum", other, "no such state")),
     }
 }
 
 #[inline(always)]
-fn gso(c: &Completion) -> Result<(), Lie> {
-    if c.gso_segs == 0 {
-        return match (c.gso_size, c.gso_type, c.encapsulation) {
+fn gso(c: &impl Fields) -> Result<(), Lie> {
+    if c.gso_segs() == 0 {
+        return match (c.gso_size(), c.gso_type(), c.encapsulation()) {
             (0, 0, 0) => Ok(()),
             _ => Err(lie("gso_segs", 0u8, "0 only if gso_size, gso_type, encapsulation are")),
         };
     }
-    let payload = c.total_len.saturating_sub(c.header_bytes.into());
-    let (segs, size) = (u32::from(c.gso_segs), u32::from(c.gso_size));
+    let payload = c.total_len().saturating_sub(c.header_bytes().into());
+    let (segs, size) = (u32::from(c.gso_segs()), u32::from(c.gso_size()));
     if segs < 2 || size == 0 || payload.div_ceil(size) != segs {
-        return Err(lie("gso_segs", c.gso_segs, "not what total_len and gso_size make"));
+        return Err(lie("gso_segs", c.gso_segs(), "not what total_len and gso_size make"));
     }
-    if c.gso_type == 0 || c.gso_type >> GSO_NAMES.len() != 0 {
-        return Err(lie("gso_type", c.gso_type, "no such set of bits"));
+    if c.gso_type() == 0 || c.gso_type() >> GSO_NAMES.len() != 0 {
+        return Err(lie("gso_type", c.gso_type(), "no such set of bits"));
     }
     Ok(())
 }
@@ -144,40 +144,40 @@ macro_rules! named {
 impl Metadata {
     /// Checks the first completion of a delivery.
     #[cfg(test)]
-    pub fn check(c: &Completion) -> Result<Self, Lie> {
+    pub fn check(c: &impl Fields) -> Result<Self, Lie> {
         check(c).map(|()| Self::of(c))
     }
 
     /// Of a completion that [`check`] let through. Apart from the checks, so that it is written
     /// once, where it stays.
     #[inline(always)]
-    fn of(c: &Completion) -> Self {
+    fn of(c: &impl Fields) -> Self {
         Self {
-            header_bytes: c.header_bytes,
-            total_len: c.total_len,
-            hash: c.hash,
-            hash_type: named!(HashType, c.hash_type),
-            vlan: (c.vlan_valid == 1).then_some(Tag {
-                tpid: if c.vlan_tpid == 1 { 0x88a8 } else { 0x8100 },
-                tci: c.vlan_tci,
+            header_bytes: c.header_bytes(),
+            total_len: c.total_len(),
+            hash: c.hash(),
+            hash_type: named!(HashType, c.hash_type()),
+            vlan: (c.vlan_valid() == 1).then_some(Tag {
+                tpid: if c.vlan_tpid() == 1 { 0x88a8 } else { 0x8100 },
+                tci: c.vlan_tci(),
             }),
-            packet_type: named!(PacketType, c.packet_type),
-            protocol: c.protocol,
-            csum: match c.csum {
+            packet_type: named!(PacketType, c.packet_type()),
+            protocol: c.protocol(),
+            csum: match c.csum() {
                 0 => CsumState::None,
                 1 => CsumState::Unnecessary,
                 _ => CsumState::Partial,
             },
-            csum_level: c.csum_level,
-            csum_start: c.csum_start,
-            l3_verdict: named!(Verdict, c.l3_verdict),
-            l4_verdict: named!(Verdict, c.l4_verdict),
-            gso_size: c.gso_size,
-            gso_segs: c.gso_segs,
-            gso_type: c.gso_type,
-            encapsulation: c.encapsulation == 1,
-            end_reason: named!(EndReason, c.end_reason),
-            alone_reason: named!(AloneReason, c.alone_reason),
+            csum_level: c.csum_level(),
+            csum_start: c.csum_start(),
+            l3_verdict: named!(Verdict, c.l3_verdict()),
+            l4_verdict: named!(Verdict, c.l4_verdict()),
+            gso_size: c.gso_size(),
+            gso_segs: c.gso_segs(),
+            gso_type: c.gso_type(),
+            encapsulation: c.encapsulation() == 1,
+            end_reason: named!(EndReason, c.end_reason()),
+            alone_reason: named!(AloneReason, c.alone_reason()),
         }
     }
 }
@@ -189,24 +189,24 @@ fn code(field: &'static str, code: u8, known: usize) -> Result<(), Lie> {
 
 /// Whether metadata can be true.
 #[inline(always)]
-fn check(c: &Completion) -> Result<(), Lie> {
-    if !(MIN_FRAME_BYTES as u32..=DELIVERY_BYTES_MAX).contains(&c.total_len) {
-        return Err(lie("total_len", c.total_len, "not 14 to 65,549 bytes"));
+fn check(c: &impl Fields) -> Result<(), Lie> {
+    if !(MIN_FRAME_BYTES as u32..=DELIVERY_BYTES_MAX).contains(&c.total_len()) {
+        return Err(lie("total_len", c.total_len(), "not 14 to 65,549 bytes"));
     }
-    let header = u32::from(c.header_bytes);
-    if header < MIN_FRAME_BYTES as u32 || header > c.total_len.min(MAX_HEADER_BYTES as u32) {
+    let header = u32::from(c.header_bytes());
+    if header < MIN_FRAME_BYTES as u32 || header > c.total_len().min(MAX_HEADER_BYTES as u32) {
         return Err(lie("header_bytes", header, "not 14 to 128, or beyond the delivery"));
     }
     gso(c)?;
-    if (c.end_reason == 0) == (c.alone_reason == 0) {
-        return Err(lie("end_reason", c.end_reason, "one of end and alone reason is given"));
+    if (c.end_reason() == 0) == (c.alone_reason() == 0) {
+        return Err(lie("end_reason", c.end_reason(), "one of end and alone reason is given"));
     }
-    code("hash_type", c.hash_type, HashType::ALL.len())?;
-    code("packet_type", c.packet_type, PacketType::ALL.len())?;
-    code("l3_verdict", c.l3_verdict, Verdict::ALL.len())?;
-    code("l4_verdict", c.l4_verdict, Verdict::ALL.len())?;
-    code("end_reason", c.end_reason, EndReason::ALL.len())?;
-    code("alone_reason", c.alone_reason, AloneReason::ALL.len())?;
+    code("hash_type", c.hash_type(), HashType::ALL.len())?;
+    code("packet_type", c.packet_type(), PacketType::ALL.len())?;
+    code("l3_verdict", c.l3_verdict(), Verdict::ALL.len())?;
+    code("l4_verdict", c.l4_verdict(), Verdict::ALL.len())?;
+    code("end_reason", c.end_reason(), EndReason::ALL.len())?;
+    code("alone_reason", c.alone_reason(), AloneReason::ALL.len())?;
     csum(c)
 }
 
@@ -279,43 +279,43 @@ impl<B> Ledger<B> {
     #[inline(always)]
     pub fn take(
         &mut self,
-        c: &Completion,
+        c: &impl Fields,
         give: &mut impl FnMut(Assembled<B>),
     ) -> Result<Option<B>, Lie> {
         let pool = self.with_device.len();
-        let Some(place) = self.with_device.get_mut(usize::from(c.buf_id)) else {
-            return Err(Lie::NoSuchBuffer { id: c.buf_id, pool });
+        let Some(place) = self.with_device.get_mut(usize::from(c.buf_id())) else {
+            return Err(Lie::NoSuchBuffer { id: c.buf_id(), pool });
         };
         if place.is_none() {
-            return Err(Lie::NotWithDevice(c.buf_id));
+            return Err(Lie::NotWithDevice(c.buf_id()));
         }
-        if c.reserved != 0 {
-            return Err(lie("reserved", c.reserved, "0"));
+        if c.reserved() != 0 {
+            return Err(lie("reserved", c.reserved(), "0"));
         }
-        if c.length > self.buffer_bytes {
-            return Err(lie("length", c.length, "more than the buffer has"));
+        if c.length() > self.buffer_bytes {
+            return Err(lie("length", c.length(), "more than the buffer has"));
         }
-        if (c.first == 1) != self.partial.is_none() {
-            return Err(lie("first", c.first, "set in the first of a delivery, and only there"));
+        if (c.first() == 1) != self.partial.is_none() {
+            return Err(lie("first", c.first(), "set in the first of a delivery, and only there"));
         }
-        if c.first == 0 {
+        if c.first() == 0 {
             return self.proceed(c, give);
         }
-        if c.total_len == 0 && c.length == 0 && c.last == 1 {
+        if c.total_len() == 0 && c.length() == 0 && c.last() == 1 {
             return Ok(place.take());
         }
         check(c)?;
         let in_slot = self.in_slot(c)?;
-        let whole = is_whole(c, in_slot + c.length, c.total_len)?;
-        let Some(buffer) = self.with_device[usize::from(c.buf_id)].take() else {
-            return Err(Lie::NotWithDevice(c.buf_id));
+        let whole = is_whole(c, in_slot + c.length(), c.total_len())?;
+        let Some(buffer) = self.with_device[usize::from(c.buf_id())].take() else {
+            return Err(Lie::NotWithDevice(c.buf_id()));
         };
         let assembled = |buffer| Assembled {
             metadata: Metadata::of(c),
-            in_slot: c.hdr_len,
-            first: Piece { buffer, length: c.length },
+            in_slot: c.hdr_len(),
+            first: Piece { buffer, length: c.length() },
             rest: Vec::new(),
-            error: c.error == 1,
+            error: c.error() == 1,
         };
         if whole {
             give(assembled(buffer));
@@ -327,16 +327,22 @@ impl<B> Ledger<B> {
 
     /// Bytes in the header slot, which the completion must name.
     #[inline(always)]
-    fn in_slot(&self, c: &Completion) -> Result<u32, Lie> {
-        let small = c.total_len <= HEADER_SLOT_BYTES as u32;
-        let in_slot = match (small, c.split) {
-            (true, 0) => c.total_len,
+    fn in_slot(&self, c: &impl Fields) -> Result<u32, Lie> {
+        let small = c.total_len() <= HEADER_SLOT_BYTES as u32;
+        let in_slot = match (small, c.split()) {
+            (true, 0) => c.total_len(),
             (false, 0) => 0,
-            (false, 1) if self.split => c.header_bytes.into(),
-            _ => return Err(lie("split", c.split, "not of this queue, or of so short a delivery")),
+            (false, 1) if self.split => c.header_bytes().into(),
+            _ => {
+                return Err(lie(
+                    "split",
+                    c.split(),
+                    "not of this queue, or of so short a delivery",
+                ));
+            }
         };
-        if u32::from(c.hdr_len) != in_slot {
-            return Err(lie("hdr_len", c.hdr_len, "not what split and total_len make"));
+        if u32::from(c.hdr_len()) != in_slot {
+            return Err(lie("hdr_len", c.hdr_len(), "not what split and total_len make"));
         }
         Ok(in_slot)
     }
@@ -344,21 +350,21 @@ impl<B> Ledger<B> {
     #[inline(never)]
     fn proceed(
         &mut self,
-        c: &Completion,
+        c: &impl Fields,
         give: &mut impl FnMut(Assembled<B>),
     ) -> Result<Option<B>, Lie> {
         // After a lie the delivery stays here: its buffers are still to be reclaimed.
         let Some(delivery) = &mut self.partial else { return Ok(None) };
         let before = delivery.rest.last().unwrap_or(&delivery.first).length;
-        if before != self.buffer_bytes || c.length == 0 {
-            return Err(lie("length", c.length, "buffers are filled back to back"));
+        if before != self.buffer_bytes || c.length() == 0 {
+            return Err(lie("length", c.length(), "buffers are filled back to back"));
         }
-        let whole = is_whole(c, delivery.bytes() + c.length, delivery.metadata.total_len)?;
-        let Some(buffer) = self.with_device[usize::from(c.buf_id)].take() else {
-            return Err(Lie::NotWithDevice(c.buf_id));
+        let whole = is_whole(c, delivery.bytes() + c.length(), delivery.metadata.total_len)?;
+        let Some(buffer) = self.with_device[usize::from(c.buf_id())].take() else {
+            return Err(Lie::NotWithDevice(c.buf_id()));
         };
-        delivery.rest.push(Piece { buffer, length: c.length });
-        delivery.error |= c.error == 1;
+        delivery.rest.push(Piece { buffer, length: c.length() });
+        delivery.error |= c.error() == 1;
         if whole && let Some(delivery) = self.partial.take() {
             give(delivery);
         }
@@ -368,12 +374,12 @@ impl<B> Ledger<B> {
 
 /// Whether a delivery of `total` has come to its end with `bytes`.
 #[inline]
-fn is_whole(c: &Completion, bytes: u32, total: u32) -> Result<bool, Lie> {
+fn is_whole(c: &impl Fields, bytes: u32, total: u32) -> Result<bool, Lie> {
     if bytes > total {
-        return Err(lie("length", c.length, "more than total_len"));
+        return Err(lie("length", c.length(), "more than total_len"));
     }
-    if (c.last == 1) != (bytes == total) {
-        return Err(lie("last", c.last, "set when all of total_len is there"));
+    if (c.last() == 1) != (bytes == total) {
+        return Err(lie("last", c.last(), "set when all of total_len is there"));
     }
     Ok(bytes == total)
 }

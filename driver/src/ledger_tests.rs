@@ -1,4 +1,5 @@
 use super::*;
+use crate::completion::Completion;
 
 /// A delivery of 3,000 bytes in buffers of 2,048, split.
 fn first() -> Completion {

@@ -27,7 +27,7 @@ use groove_spec::{Register, RegisterField};
 
 use crate::Interrupt;
 use crate::area::Area;
-use crate::completion::Completion;
+use crate::completion::Words;
 use crate::delivery::{Buffer, Delivery, Shared};
 use crate::dma::OutOfBounds;
 use crate::dma::lease::Owner;
@@ -228,7 +228,7 @@ impl RxQueue {
             let slot = &slots[usize::from(self.consumer) & mask];
             let generation = shared.area.generation(self.consumer);
             let Some(words) = ring::take(slot, generation) else { break };
-            let taken = self.ledger.take(&Completion::decode(words), &mut |parts| {
+            let taken = self.ledger.take(&Words(words), &mut |parts| {
                 if parts.error {
                     errors += 1;
                 } else {

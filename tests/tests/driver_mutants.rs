@@ -57,10 +57,10 @@ const UNIT: &str = "groove_driver";
 const BREAKS: &[Break] = &[
     // The device is not trusted.
     mutant("generation-not-checked", "ring.rs", "(last >> 63 == 1) != generation", "false", ("queue", "records_of_the_last_pass_are_not_taken_again")),
-    mutant("id-not-checked", "ledger.rs", "usize::from(c.buf_id)", "usize::from(c.buf_id) % pool", (UNIT, "ledger::tests::a_buffer_comes_home_once")).within("usize::from(c.buf_id)) else"),
-    mutant("length-not-checked", "ledger.rs", "c.length > self.buffer_bytes", "false", (UNIT, "ledger::tests::lengths_are_held_to_the_buffers")),
+    mutant("id-not-checked", "ledger.rs", "usize::from(c.buf_id())", "usize::from(c.buf_id()) % pool", (UNIT, "ledger::tests::a_buffer_comes_home_once")).within("usize::from(c.buf_id())) else"),
+    mutant("length-not-checked", "ledger.rs", "c.length() > self.buffer_bytes", "false", (UNIT, "ledger::tests::lengths_are_held_to_the_buffers")),
     mutant("total-not-checked", "ledger.rs", "bytes > total", "false", (UNIT, "ledger::tests::lengths_are_held_to_the_buffers")),
-    mutant("reserved-not-checked", "ledger.rs", "c.reserved != 0", "false", (UNIT, "ledger::tests::each_lie_is_named")),
+    mutant("reserved-not-checked", "ledger.rs", "c.reserved() != 0", "false", (UNIT, "ledger::tests::each_lie_is_named")),
     // The way home.
     mutant("no-kick-at-half", "home.rs", "n - 1 == max >> 1", "false", (UNIT, "home_tests::kicks_once_at_half")),
     mutant("slot-not-bounded", "home.rs", "if n >= max", "if false", (UNIT, "home_tests::a_slot_is_bounded_until_it_is_drained")),
