@@ -38,7 +38,7 @@ fn away(home: &Home, ids: impl Iterator<Item = u16> + Send, domain: usize) {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             set_domain(domain);
-            ids.for_each(|id| release(&home, id));
+            ids.for_each(|id| release(home, id));
         });
     });
 }
@@ -131,7 +131,7 @@ fn every_buffer_comes_home_from_many_threads() {
             let home = &home;
             scope.spawn(move || {
                 set_domain(domain);
-                receiver.iter().for_each(|id| release(&home, id));
+                receiver.iter().for_each(|id| release(home, id));
             });
         }
         let mut free: Vec<u16> = (0..POOL as u16).collect();

@@ -97,7 +97,7 @@ impl Side {
     fn release(&mut self, keep: usize) {
         while self.held.len() > keep {
             // From both ends: some stay for long.
-            let end = if self.held.len() % 3 == 0 { self.held.pop_back() } else { None };
+            let end = if self.held.len().is_multiple_of(3) { self.held.pop_back() } else { None };
             if let Some((number, delivery)) = end.or_else(|| self.held.pop_front()) {
                 self.check(number, &delivery);
             }
@@ -128,10 +128,12 @@ impl Side {
             self.round();
             done.fetch_add(self.receiver.stats().completions - before, Ordering::Relaxed);
             rounds += 1;
-            if rounds % 5000 == 0 {
+            if rounds.is_multiple_of(5000) {
                 self.stop_and_start();
             }
-            if rounds % 64 == 0 && done.load(Ordering::Relaxed) >= enough && Instant::now() >= until
+            if rounds.is_multiple_of(64)
+                && done.load(Ordering::Relaxed) >= enough
+                && Instant::now() >= until
             {
                 break;
             }

@@ -205,10 +205,10 @@ fn counters_count_every_event() {
     let mut counts = [[0u32; 3]; 32];
     for round in 0..400 {
         for _ in 0..bench.rng.below(40) {
-            for kind in 0..3 {
+            for (kind, event) in bench.events.iter_mut().enumerate() {
                 if bench.rng.chance(40) {
                     let queue = bench.rng.pick(&[0, 5, 5, 31]);
-                    bench.events[kind] = Some(queue);
+                    *event = Some(queue);
                     counts[queue][kind] += 1;
                 }
             }
@@ -314,11 +314,11 @@ fn tokens_take_turns() {
     let begun = bench.dut.cycle();
     let mut completed = 0;
     while !bench.outside.is_empty() {
-        if bench.dut.cycle() % 50 == 0 {
+        if bench.dut.cycle().is_multiple_of(50) {
             bench.complete(completed % 16);
             completed += 1;
         }
-        if bench.dut.cycle() % 400 == 0 {
+        if bench.dut.cycle().is_multiple_of(400) {
             let queue = completed % 16;
             let produced = bench.queues[queue].produced;
             bench.tell(queue, &COMPLETION_CONSUMER, produced.into());
@@ -550,9 +550,8 @@ impl Words {
         if enabled == 1 {
             let neighbour = &bench.queues[queue];
             assert_eq!(u32::from(neighbour.posted), words[FREE_PRODUCER.offset / 4], "{at}");
-            for index in 2..10 {
-                let expected = bounded(index, words[index]);
-                assert_eq!(neighbour.settings[index], expected, "{at}: {index}");
+            for (index, word) in words.iter().enumerate().take(10).skip(2) {
+                assert_eq!(neighbour.settings[index], bounded(index, *word), "{at}: {index}");
             }
         }
     }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use crate::Interrupt;
 use crate::dma::lease::{Lease, Owner};
 
-fn pool(buffers: u16) -> (Owner<Arc<()>>, Vec<Lease<Arc<()>>>, Arc<()>) {
+type Value = Arc<()>;
+
+fn pool(buffers: u16) -> (Owner<Value>, Vec<Lease<Value>>, Value) {
     let value = Arc::new(());
     let kick = Arc::new(Interrupt::new().unwrap());
     let (owner, leases) = Owner::new(Arc::clone(&value), buffers, 2, 4, kick);
