@@ -2,8 +2,8 @@
 //!
 //!     cargo run -p groove-device --example two_threads
 //!
-//! The receiving thread owns the queue. A worker takes half of the deliveries, and drops them
-//! when it is done: each buffer goes into the worker's return slot, which the owner takes whole at its
+//! The receiving thread owns the queue. A worker takes half of the deliveries, and drops them when
+//! it is done: each buffer goes into the worker's return slot, which the owner takes whole at its
 //! next poll. A slot that is half full wakes an owner that sleeps.
 
 mod wire;

@@ -1,4 +1,4 @@
-//! `groove run`: a capture through a device and the driver; report to table and JSON; Ctrl-C drains.
+//! `groove run`: a capture through a device and the driver, reported; Ctrl-C drains.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

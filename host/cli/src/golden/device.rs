@@ -4,7 +4,8 @@
 //!             └─ journal ─► model ─► which frames ───┴─► events
 //!
 //! A ring does not say which frames a delivery was made of, nor what was dropped: both are the
-//! model's, after the journal; everything else is the driver's (`lies_of_a_device_are_differences`).
+//! model's, after the journal; everything else is the driver's
+//! (`lies_of_a_device_are_differences`).
 
 use std::sync::Arc;
 
@@ -44,6 +45,8 @@ impl Runner for DeviceRunner {
         self.0.journal()?;
         let receivers = nic.queues.into_iter().map(|queue| queue.attach());
         let mut receivers = receivers.collect::<Result<Vec<Receiver>, _>>()?;
+        // The first frame finds buffers that were fetched.
+        self.0.settle()?;
         let mut found = Vec::new();
         for (i, step) in plan.steps.iter().enumerate() {
             match step {

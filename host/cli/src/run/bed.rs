@@ -99,8 +99,8 @@ impl Bed for ModelBed {
 /// The hardware under Verilator, with a memory behind its AXI port.
 ///
 /// It has a port for tokens of its own, and takes one when it likes. Here it has to be between two
-/// frames, as in a simulation of the pipeline: before what comes behind the other kind, the hardware
-/// comes to rest.
+/// frames, as in a simulation of the pipeline: before what comes behind the other kind, the
+/// hardware comes to rest.
 pub struct RtlBed {
     device: Arc<VerilatedDevice>,
     token_was_last: AtomicBool,

@@ -7,8 +7,8 @@
 //! journal, so that the model goes the same way. A ring does not say which frames a delivery was
 //! made of: the model's numbers are taken, and every other field is compared.
 //! Invariants: what is equal leaves memory (`what_is_equal_is_forgotten`); a delivery that differs,
-//! is missing or too much is told (`a_difference_is_told`); every frame is delivered or dropped once
-//! (`conservation_is_checked`).
+//! is missing or too much is told (`a_difference_is_told`); every frame is delivered or dropped
+//! once (`conservation_is_checked`).
 
 use std::collections::VecDeque;
 use std::sync::mpsc::Receiver;
