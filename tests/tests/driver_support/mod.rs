@@ -36,7 +36,8 @@ pub trait Testbed: Send + Sync {
     fn settle(&self);
     /// What went into the pipeline since the last call.
     fn journal(&self) -> Vec<Step>;
-    /// Of `full` rounds of a test, how many this device does: `least` or more. A simulation is slow.
+    /// Of `full` rounds of a test, how many this device does: `least` or more. A simulation is
+    /// slow.
     fn share(&self, full: usize, least: usize) -> usize {
         full.max(least)
     }
