@@ -8,8 +8,9 @@
 //!
 //! Invariants: memory that the kernel still maps is kept alive
 //! (`memory_lives_as_long_as_the_kernel_maps_it`); a reset leaves no mapping and no vector, and the
-//! function a bus master (`reset_takes_everything_away`); errors of the kernel keep their errno and
-//! name a cure (`a_refused_mapping_says_what_to_do`).
+//! function a bus master (`reset_takes_everything_away`); vectors that are off are not switched
+//! off, which the kernel refuses (`vectors_are_switched_off_once`); errors of the kernel keep their
+//! errno and name a cure (`a_refused_mapping_says_what_to_do`).
 //! Not here: iommufd, which Debian's kernels do not have; PCI functions without VFIO.
 #![allow(unsafe_code)] // one of its fixed homes
 
@@ -71,6 +72,8 @@ trait Kernel: Send + Sync {
 pub struct KernelVfio {
     bars: [Option<Bar>; 6],
     mappings: Mutex<BTreeMap<u64, Arc<DmaMemory>>>,
+    /// MSI-X is on. The kernel refuses to switch off what is not.
+    signalling: Mutex<bool>,
     kernel: Box<dyn Kernel>,
 }
 
@@ -102,7 +105,12 @@ impl KernelVfio {
         if kernel.window(0).bytes == 0 {
             return Err(OpenError::Unfit { bdf, what: "it has no BAR 0" });
         }
-        let mut device = Self { bars: Default::default(), mappings: Mutex::default(), kernel };
+        let mut device = Self {
+            bars: Default::default(),
+            mappings: Mutex::default(),
+            signalling: Mutex::default(),
+            kernel,
+        };
         // Before the first access: an access to a function whose memory is disabled is a bus error.
         device.enable().map_err(|error| match error {
             Error::Io(source) | Error::Transport { source, .. } => {
@@ -228,8 +236,19 @@ impl Device for KernelVfio {
         if wanted > available {
             return Err(Error::TooManyVectors { wanted, available });
         }
-        let set = self.kernel.set_vectors(interrupts);
-        set.map_err(|source| transport("failed to set the interrupt vectors", source))
+        let mut signalling = self.signalling.lock().unwrap_or_else(PoisonError::into_inner);
+        // Off before on: the kernel does not add vectors to those that are on.
+        let was_on = *signalling;
+        let mut set = |some: &[Arc<Interrupt>]| {
+            let set = self.kernel.set_vectors(some);
+            set.map_err(|source| transport("failed to set the interrupt vectors", source))?;
+            *signalling = !some.is_empty();
+            Ok::<_, Error>(())
+        };
+        if was_on {
+            set(&[])?;
+        }
+        if wanted > 0 { set(interrupts) } else { Ok(()) }
     }
 
     fn reset(&self) -> Result<(), Error> {

@@ -76,7 +76,12 @@ impl Kernel for Fake {
         Ok(())
     }
     fn set_vectors(&self, interrupts: &[Arc<Interrupt>]) -> io::Result<()> {
-        self.log.lock().unwrap().vectors = interrupts.len();
+        let mut log = self.log.lock().unwrap();
+        // As the kernel: neither off when off, nor more when on.
+        if (log.vectors == 0) == interrupts.is_empty() {
+            return Err(Errno::INVAL.into());
+        }
+        log.vectors = interrupts.len();
         Ok(())
     }
     fn reset(&self) -> io::Result<()> {
@@ -180,6 +185,21 @@ fn functions_that_are_not_ours_are_refused() {
     let text = |fake: Fake| fake.open().err().unwrap().to_string();
     assert!(text(Fake { can_reset: false, ..Fake::new() }).contains("cannot be reset"));
     assert!(text(Fake { bar_bytes: 0, ..Fake::new() }).contains("no BAR 0"));
+}
+
+#[test]
+fn vectors_are_switched_off_once() {
+    let (device, log) = Fake::new().open().unwrap();
+    let one = [Arc::new(Interrupt::new().unwrap())];
+    let two = [Arc::clone(&one[0]), Arc::new(Interrupt::new().unwrap())];
+    let none = &[][..];
+    let steps = [none, &one, &two, &one, none, none];
+    for (interrupts, on) in steps.into_iter().zip([0, 1, 2, 1, 0, 0]) {
+        device.set_interrupts(interrupts).unwrap();
+        assert_eq!(log.lock().unwrap().vectors, on);
+    }
+    device.reset().unwrap();
+    device.reset().unwrap();
 }
 
 #[test]

@@ -82,7 +82,9 @@ impl Mappings {
     /// Takes every mapping inside a range away. Gives what the device has to forget, and the bytes
     /// that are gone.
     pub fn unmap(&mut self, iova: u64, bytes: u64) -> Result<(Vec<Range>, u64), Errno> {
-        let end = iova.checked_add(bytes).ok_or(Errno::INVAL)?;
+        // A range may end where addresses do; no mapping does.
+        let last = iova.checked_add(bytes.saturating_sub(1)).ok_or(Errno::INVAL)?;
+        let end = last.saturating_add(u64::from(bytes > 0));
         let cut = |(at, mapping): (&u64, &Mapping)| *at < iova || at + mapping.bytes > end;
         let before = self.ranges.range(..iova).next_back();
         if before.is_some_and(|(at, mapping)| at + mapping.bytes > iova)
@@ -161,10 +163,16 @@ mod tests {
         for iova in [0x1000, 0x2000, 0x8000] {
             mappings.map(iova, 4096, file(&memory), true).unwrap();
         }
-        for (iova, bytes) in [(0x1800, 0x1000), (0x1000, 0x1800), (0x1800, 8), (1, u64::MAX)] {
+        for (iova, bytes) in [(0x1800, 0x1000), (0x1000, 0x1800), (0x1800, 8), (2, u64::MAX)] {
             assert_eq!(mappings.unmap(iova, bytes).unwrap_err(), Errno::INVAL, "{iova:#x}");
         }
         assert_eq!(mappings.unmap(0x4000, 0x1000).unwrap().1, 0, "nothing is there");
+        assert_eq!(mappings.unmap(0x4000, 0).unwrap().1, 0);
+        // As QEMU does it for all that is behind the interrupts' range.
+        let rest = 0u64.wrapping_sub(0xfef0_0000);
+        mappings.map(1 << 40, 4096, file(&memory), true).unwrap();
+        assert_eq!(mappings.unmap(0xfef0_0000, rest).unwrap().1, 4096);
+        assert_eq!(mappings.unmap(0xfef0_0000, rest + 1).unwrap_err(), Errno::INVAL);
         let (gone, bytes) = mappings.unmap(0, 0x4000).unwrap();
         assert_eq!((gone.len(), bytes), (2, 8192));
         assert_eq!(mappings.reachable().count(), 1);
