@@ -391,7 +391,7 @@ fn a_lie_quarantines_the_queue(open: Open) {
         while told < lies * (round + 1) / 2 {
             for _ in 0..rng.range(1, 12) {
                 number += 1;
-                bed.inject(&segment(rng.below(3) as u16, number, 1400), false);
+                bed.inject(&segment(rng.below(3) as u16, number % 10_000, 1400), false);
             }
             bed.settle();
             let produced = read(&bed.device(), 0, &COMPLETION_PRODUCER) as u16;
