@@ -24,8 +24,9 @@ const UNSAFE_HOMES: [&str; 4] =
     ["driver/src/dma", "driver/src/vfio", "verilator/src/", "verilator/tests/"];
 const PRINTING_HOMES: [&str; 4] =
     ["host/cli/src/main.rs", "host/cli/src/commands", "driver/examples/", "host/bench/benches/"];
-const PROCESS_HOMES: [&str; 5] = [
+const PROCESS_HOMES: [&str; 6] = [
     "verilator/src/process.rs",
+    "host/vm/src/process.rs",
     "host/cli/tests/",
     "tests/tests/dependencies.rs",
     "tests/tests/driver_mutants.rs",
