@@ -10,6 +10,10 @@ pub const REGIONS: u32 = 9;
 pub const IRQS: u32 = 5;
 /// MSI-X among them.
 pub const MSIX: u32 = 2;
+/// Errors of the bus that cannot be corrected (PCIe AER).
+pub const IRQ_ERROR: u32 = 3;
+/// The kernel wants the function back.
+pub const IRQ_REQUEST: u32 = 4;
 
 /// A device that can be reset.
 pub const DEVICE_RESET: u32 = 1 << 0;

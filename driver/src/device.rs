@@ -5,9 +5,12 @@
 //! an `Arc` (`memory_outlives_the_drivers_own_handle`).
 //! Not here: opening a device; every transport has its own way.
 
+use std::fmt;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
+use crate::interrupt::Woken;
 use crate::{DmaMemory, Interrupt};
 
 /// A region of a PCI function.
@@ -17,6 +20,24 @@ pub enum Region {
     Bar(u8),
     /// Configuration space.
     Config,
+}
+
+/// What the platform says of a function, beside the function's own interrupts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alarm {
+    /// An error of the bus that cannot be corrected (PCIe AER).
+    Fault,
+    /// The function is to be let go: it is being pulled out, or taken away from this driver.
+    Release,
+}
+
+impl fmt::Display for Alarm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Fault => "the bus reports an error of the device that cannot be corrected",
+            Self::Release => "the kernel asks for the device back",
+        })
+    }
 }
 
 /// Why a device did not do what it was asked.
@@ -51,6 +72,12 @@ pub enum Error {
         /// Vectors of the function.
         available: usize,
     },
+    /// Reads return all ones.
+    #[error("the device answers every read with ones: it is gone, or its memory space is disabled")]
+    Gone,
+    /// The platform says something of the function.
+    #[error("{0}")]
+    Alarm(Alarm),
     /// The transport failed.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -71,6 +98,14 @@ impl Error {
     pub fn help(&self) -> Option<&'static str> {
         match self {
             Self::Transport { help, .. } => *help,
+            Self::Gone => Some("see `groove devices`, the link, and the kernel's log: dmesg"),
+            Self::Alarm(Alarm::Fault) => Some(
+                "see the kernel's log (dmesg, AER), and start the driver again: it resets the device",
+            ),
+            Self::Alarm(Alarm::Release) => Some(
+                "it is being pulled out or unbound, which waits for the driver to end: end it, and \
+                 start it again when the device is back",
+            ),
             _ => None,
         }
     }
@@ -103,8 +138,27 @@ pub trait Device: Send + Sync {
     /// Signals `interrupts[n]` when vector `n` fires; replaces what was there. Empty switches off.
     fn set_interrupts(&self, interrupts: &[Arc<Interrupt>]) -> Result<(), Error>;
 
+    /// Event files that the platform signals, with what that means. They are never read, so that
+    /// each thread sees them raised. [`check_alarms`] looks at them; who waits, waits for them too.
+    fn alarms(&self) -> &[(Alarm, Arc<Interrupt>)] {
+        &[]
+    }
+
     /// Function-level reset: registers at their reset values, no mapping, no interrupt.
     fn reset(&self) -> Result<(), Error>;
+}
+
+/// Sees whether an alarm was raised: an error that says which.
+pub fn check_alarms(device: &dyn Device) -> Result<(), Error> {
+    let alarms = device.alarms();
+    if alarms.is_empty() {
+        return Ok(());
+    }
+    let files: Vec<&Interrupt> = alarms.iter().map(|(_, raised)| &**raised).collect();
+    match Interrupt::wait_beside(&[], &files, Duration::ZERO)? {
+        Woken::Alarm(at) => Err(Error::Alarm(alarms[at].0)),
+        Woken::Vector | Woken::Nobody => Ok(()),
+    }
 }
 
 /// Checks a register access against a region of `bytes`; for implementations.

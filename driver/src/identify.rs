@@ -57,9 +57,29 @@ pub enum IdentityError {
     Sizes(u32),
 }
 
+impl IdentityError {
+    /// What to do next.
+    pub fn help(&self) -> &'static str {
+        match self {
+            Self::Device(error) => error.help().unwrap_or("see the kernel's log: dmesg"),
+            Self::Gone => "see `groove devices`, the link, and the kernel's log: dmesg",
+            Self::OtherTable { .. } => {
+                "load a bitstream of this version, or use the version of \
+                                        groove that it was built with"
+            }
+            Self::Sizes(_) => "load a bitstream of this version",
+        }
+    }
+}
+
 /// Reads who the device is, and refuses strangers.
 pub fn identify(device: &dyn Device) -> Result<Identity, IdentityError> {
-    let found = device.read32(REGISTERS, SPEC_ID.offset as u64)?;
+    identify_by(|offset| device.read32(REGISTERS, offset))
+}
+
+/// As [`identify`], for whoever can only read registers: by their byte offset.
+pub fn identify_by(read32: impl Fn(u64) -> Result<u32, Error>) -> Result<Identity, IdentityError> {
+    let found = read32(SPEC_ID.offset as u64)?;
     match found {
         groove_spec::SPEC_ID => {}
         NOBODY => return Err(IdentityError::Gone),
@@ -68,7 +88,7 @@ pub fn identify(device: &dyn Device) -> Result<Identity, IdentityError> {
             return Err(IdentityError::OtherTable { device: found, driver });
         }
     }
-    let word = device.read32(REGISTERS, CAPABILITIES.offset as u64)?;
+    let word = read32(CAPABILITIES.offset as u64)?;
     let field = |name| {
         let field = CAPABILITIES.field(name);
         ((word & field.mask()) >> field.lsb) as usize

@@ -2,7 +2,8 @@
 //!
 //! Invariants: a signal before the wait is not lost, and one wait takes all signals so far
 //! (`signals_before_a_wait_are_taken_at_once`); a wait ends at its timeout
-//! (`waits_no_longer_than_told`).
+//! (`waits_no_longer_than_told`); an alarm stays raised for every thread
+//! (`an_alarm_ends_every_wait`).
 //! Not here: masking and moderation, which are registers.
 
 use std::io;
@@ -11,6 +12,17 @@ use std::time::Duration;
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::{Errno, read, write};
+
+/// What ended a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Woken {
+    /// A vector was raised, and is taken.
+    Vector,
+    /// So was the alarm of this number, which stays raised.
+    Alarm(usize),
+    /// Nothing.
+    Nobody,
+}
 
 /// One vector.
 #[derive(Debug)]
@@ -55,24 +67,38 @@ impl Interrupt {
     /// Waits until one of several was raised, and takes all that were. `false`: none within
     /// `timeout`.
     pub fn wait_any(vectors: &[&Self], timeout: Duration) -> io::Result<bool> {
+        Ok(Self::wait_beside(vectors, &[], timeout)? == Woken::Vector)
+    }
+
+    /// As [`Self::wait_any`], but an alarm ends the wait too, and goes before what was raised
+    /// with it.
+    pub fn wait_beside(
+        vectors: &[&Self],
+        alarms: &[&Self],
+        timeout: Duration,
+    ) -> io::Result<Woken> {
         let limit = Timespec::try_from(timeout).map_err(io::Error::other)?;
+        let all = alarms.iter().chain(vectors);
         let mut files: Vec<PollFd> =
-            vectors.iter().map(|vector| PollFd::new(&vector.0, PollFlags::IN)).collect();
+            all.map(|vector| PollFd::new(&vector.0, PollFlags::IN)).collect();
         match poll(&mut files, Some(&limit)) {
-            Ok(0) | Err(Errno::INTR) => return Ok(false),
+            Ok(0) | Err(Errno::INTR) => return Ok(Woken::Nobody),
             Ok(_) => {}
             Err(error) => return Err(error.into()),
         }
-        let mut taken = false;
-        let raised = files.iter().map(|file| !file.revents().is_empty());
+        let mut woken = Woken::Nobody;
+        let mut raised = files.iter().map(|file| !file.revents().is_empty());
+        if let Some(alarm) = raised.by_ref().take(alarms.len()).position(|raised| raised) {
+            return Ok(Woken::Alarm(alarm));
+        }
         for (vector, _) in vectors.iter().zip(raised).filter(|(_, raised)| *raised) {
             match read(&vector.0, &mut [0; 8]) {
-                Ok(_) => taken = true,
+                Ok(_) => woken = Woken::Vector,
                 Err(Errno::AGAIN) => {} // another thread took it
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(taken)
+        Ok(woken)
     }
 }
 
@@ -112,6 +138,22 @@ mod tests {
         vectors[1].signal().unwrap();
         assert!(wait(Duration::from_secs(10)));
         assert!(!wait(Duration::ZERO), "it was taken");
+    }
+
+    #[test]
+    fn an_alarm_ends_every_wait() {
+        let (vector, alarms) = (Interrupt::new().unwrap(), [(); 2].map(|()| Interrupt::new()));
+        let [first, second] = alarms.map(Result::unwrap);
+        let wait =
+            || Interrupt::wait_beside(&[&vector], &[&first, &second], Duration::ZERO).unwrap();
+        assert_eq!(wait(), Woken::Nobody);
+        vector.signal().unwrap();
+        assert_eq!((wait(), wait()), (Woken::Vector, Woken::Nobody));
+        second.signal().unwrap();
+        vector.signal().unwrap();
+        assert_eq!((wait(), wait()), (Woken::Alarm(1), Woken::Alarm(1)));
+        first.signal().unwrap();
+        assert_eq!(wait(), Woken::Alarm(0));
     }
 
     #[test]

@@ -34,14 +34,16 @@ pub mod vfio_user;
 mod virtio;
 
 pub use delivery::{Bytes, Delivery};
-pub use device::{Device, Error, Region};
+pub use device::{Alarm, Device, Error, Region, check_alarms};
 pub use dma::DmaMemory;
 pub use home::ReturnStats;
-pub use identify::{Identity, IdentityError, identify};
+pub use identify::{Identity, IdentityError, identify, identify_by};
 pub use interrupt::Interrupt;
 pub use ledger::{Lie, Metadata, Violation};
 pub use nic::{FreeOrder, Nic, Rss, Settings, SetupError};
-pub use queue::{Census, Napi, QueueError, QueueStats, Receiver, RxQueue, Turn, wait_any};
+pub use queue::{
+    Census, Napi, QueueError, QueueStats, Receiver, RxQueue, STOP_TIMEOUT, Turn, wait_any,
+};
 pub use thread::set_domain;
 pub use vfio::KernelVfio;
 pub use vfio_user::SocketVfio;

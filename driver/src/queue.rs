@@ -265,7 +265,15 @@ impl RxQueue {
         let deadline = Instant::now() + STOP_TIMEOUT;
         let mut result = Ok(());
         loop {
-            let running = self.read(&QUEUE_STATUS)? & QUEUE_STATUS.field("running").mask() != 0;
+            let status = self.read(&QUEUE_STATUS)?;
+            if status == u32::MAX {
+                // No register holds that: nobody is there to stop.
+                return Err(QueueError::Device {
+                    queue: self.number(),
+                    source: crate::Error::Gone,
+                });
+            }
+            let running = status & QUEUE_STATUS.field("running").mask() != 0;
             if self.quarantine.is_none() && result.is_ok() {
                 result = self.take(usize::MAX, give).map(|_| ());
             }

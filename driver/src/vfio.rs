@@ -1,6 +1,6 @@
 //! The kernel's VFIO: a PCI function that the kernel hands to this process, behind its IOMMU.
 //!
-//!   sysfs ──► check ──► container, group (type 1) ──► KernelVfio: BARs, DMA, MSI-X, reset
+//!   sysfs ──► check ──► iommufd, or group (type 1) ──► KernelVfio: BARs, DMA, MSI-X, reset
 //!
 //! Follows: `Documentation/driver-api/vfio.rst`, `include/uapi/linux/vfio.h` of Linux 6.12.
 //! The kernel disables bus mastering when it opens a function, and `vfio-ioctls` leaves it so:
@@ -11,29 +11,34 @@
 //! function a bus master (`reset_takes_everything_away`); vectors that are off are not switched
 //! off, which the kernel refuses (`vectors_are_switched_off_once`); errors of the kernel keep their
 //! errno and name a cure (`a_refused_mapping_says_what_to_do`).
-//! Not here: iommufd, which Debian's kernels do not have; PCI functions without VFIO.
+//! A function that is pulled out reads as ones from then on, and what is written to it is lost: the
+//! kernel leaves the maps of its BARs until this driver has let it go, and asks for that by an
+//! event file (`an_alarm_is_an_error`). An access would end the process with SIGBUS only if memory
+//! space were switched off, or the function put to sleep, under the map: only this driver can.
+//! Not here: PCI functions without VFIO.
 #![allow(unsafe_code)] // one of its fixed homes
 
 mod bar;
 mod kernel;
 mod open_error;
+mod peek;
 pub mod sysfs;
+mod way;
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::io::{pread, pwrite};
 
 use crate::abi;
 use crate::device::check_access;
-use crate::identify::REGISTERS;
-use crate::{Device, DmaMemory, Error, Interrupt, Region};
+use crate::{Alarm, Device, DmaMemory, Error, Interrupt, Region};
 use bar::Bar;
 pub use open_error::OpenError;
 use open_error::mapping_help;
+pub use peek::{Peek, PeekError};
 use sysfs::{Bdf, Sysfs};
 
 /// Where a region of the function is in the device's file.
@@ -64,6 +69,9 @@ trait Kernel: Send + Sync {
     fn dma_unmap(&self, iova: u64, bytes: usize) -> io::Result<()>;
     /// Says what MSI-X signals; nothing switches it off.
     fn set_vectors(&self, interrupts: &[Arc<Interrupt>]) -> io::Result<()>;
+    /// Lets the kernel signal what is of the platform (`abi::IRQ_ERROR`, `abi::IRQ_REQUEST`).
+    /// `false`: this function has no such signal.
+    fn set_alarm(&self, index: u32, interrupt: &Interrupt) -> io::Result<bool>;
     /// Resets the function.
     fn reset(&self) -> io::Result<()>;
 }
@@ -74,6 +82,7 @@ pub struct KernelVfio {
     mappings: Mutex<BTreeMap<u64, Arc<DmaMemory>>>,
     /// MSI-X is on. The kernel refuses to switch off what is not.
     signalling: Mutex<bool>,
+    alarms: Vec<(Alarm, Arc<Interrupt>)>,
     kernel: Box<dyn Kernel>,
 }
 
@@ -109,6 +118,7 @@ impl KernelVfio {
             bars: Default::default(),
             mappings: Mutex::default(),
             signalling: Mutex::default(),
+            alarms: Vec::new(),
             kernel,
         };
         // Before the first access: an access to a function whose memory is disabled is a bus error.
@@ -118,6 +128,7 @@ impl KernelVfio {
             }
             _ => OpenError::Unfit { bdf, what: "its configuration space is too small" },
         })?;
+        device.set_alarms().map_err(step("listen for errors and requests of the platform"))?;
         for (index, bar) in device.bars.iter_mut().enumerate() {
             let window = device.kernel.window(index as u32);
             if window.bytes > 0 && window.can_be_mapped {
@@ -127,6 +138,16 @@ impl KernelVfio {
             }
         }
         Ok(device)
+    }
+
+    fn set_alarms(&mut self) -> io::Result<()> {
+        for (index, alarm) in [(abi::IRQ_ERROR, Alarm::Fault), (abi::IRQ_REQUEST, Alarm::Release)] {
+            let interrupt = Arc::new(Interrupt::new()?);
+            if self.kernel.set_alarm(index, &interrupt)? {
+                self.alarms.push((alarm, interrupt));
+            }
+        }
+        Ok(())
     }
 
     fn mappings(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<DmaMemory>>> {
@@ -251,6 +272,10 @@ impl Device for KernelVfio {
         if wanted > 0 { set(interrupts) } else { Ok(()) }
     }
 
+    fn alarms(&self) -> &[(Alarm, Arc<Interrupt>)] {
+        &self.alarms
+    }
+
     fn reset(&self) -> Result<(), Error> {
         let reset = self.kernel.reset();
         reset.map_err(|source| transport("failed to reset the function", source))?;
@@ -272,18 +297,6 @@ impl Drop for KernelVfio {
         // What the kernel would not unmap, the function may still write to: it is never freed.
         self.mappings().values().for_each(|memory| std::mem::forget(Arc::clone(memory)));
     }
-}
-
-/// Reads the first word of a function's registers without taking it from whoever has it: who built
-/// it. `None` if the kernel does not let this process, or the function's memory is disabled.
-pub fn peek_spec_id(sysfs: &Sysfs, bdf: Bdf) -> Option<u32> {
-    let path = sysfs.directory(bdf).join("resource0");
-    let file = File::open(path).ok()?;
-    let bytes = file.metadata().ok()?.len();
-    if bytes < 4 || sysfs.enabled(bdf) != Some(true) {
-        return None;
-    }
-    Bar::read_only(file.as_fd(), REGISTERS, bytes).ok()?.read32(0).ok()
 }
 
 #[cfg(test)]

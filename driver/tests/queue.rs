@@ -7,10 +7,12 @@ mod ring_device;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use groove_driver::{
-    Delivery, FreeOrder, Lie, Napi, Nic, QueueError, Receiver, Settings, wait_any,
+    Alarm, Delivery, Device, DmaMemory, Error, FreeOrder, Interrupt, Lie, Napi, Nic, QueueError,
+    Receiver, Region, STOP_TIMEOUT, Settings, wait_any,
 };
 use ring_device::{Record, RingDevice};
 
@@ -44,6 +46,94 @@ fn is_home(receiver: &mut Receiver) -> bool {
     receiver.stop(|_| {}).unwrap();
     let census = receiver.census();
     (census.with_device, census.out, census.spare) == (0, 0, POOL)
+}
+
+/// A device whose platform can raise an alarm.
+struct Alarmed {
+    rings: Arc<RingDevice>,
+    alarms: [(Alarm, Arc<Interrupt>); 1],
+    gone: AtomicBool,
+}
+
+impl Alarmed {
+    fn new() -> Arc<Self> {
+        let alarms = [(Alarm::Release, Arc::new(Interrupt::new().unwrap()))];
+        Arc::new(Self { rings: Arc::default(), alarms, gone: AtomicBool::new(false) })
+    }
+}
+
+impl Device for Alarmed {
+    fn region_bytes(&self, region: Region) -> u64 {
+        self.rings.region_bytes(region)
+    }
+    fn read32(&self, region: Region, offset: u64) -> Result<u32, Error> {
+        if self.gone.load(Ordering::Relaxed) {
+            return Ok(u32::MAX);
+        }
+        self.rings.read32(region, offset)
+    }
+    fn write32(&self, region: Region, offset: u64, value: u32) -> Result<(), Error> {
+        self.rings.write32(region, offset, value)
+    }
+    fn dma_map(&self, iova: u64, memory: Arc<DmaMemory>) -> Result<(), Error> {
+        self.rings.dma_map(iova, memory)
+    }
+    fn dma_unmap(&self, iova: u64, bytes: u64) -> Result<(), Error> {
+        self.rings.dma_unmap(iova, bytes)
+    }
+    fn vectors(&self) -> usize {
+        self.rings.vectors()
+    }
+    fn set_interrupts(&self, interrupts: &[Arc<Interrupt>]) -> Result<(), Error> {
+        self.rings.set_interrupts(interrupts)
+    }
+    fn alarms(&self) -> &[(Alarm, Arc<Interrupt>)] {
+        &self.alarms
+    }
+    fn reset(&self) -> Result<(), Error> {
+        self.rings.reset()
+    }
+}
+
+#[test]
+fn an_alarm_ends_the_wait() {
+    let device = Alarmed::new();
+    let (rings, raised) = (Arc::clone(&device.rings), Arc::clone(&device.alarms[0].1));
+    let settings = Settings { ring: POOL, buffers: POOL, buffer_bytes: 2048, ..Settings::new(2) };
+    let nic = Nic::open(device, &settings).unwrap();
+    let mut receivers: Vec<_> = nic.queues.into_iter().map(|q| q.attach().unwrap()).collect();
+    assert!(!wait_any(&mut receivers, Duration::ZERO).unwrap());
+    receivers[0].check_alarms().unwrap();
+    raised.signal().unwrap();
+    let is_alarm = |result: Result<bool, QueueError>| {
+        matches!(result, Err(QueueError::Device { source: Error::Alarm(Alarm::Release), .. }))
+    };
+    let long = Duration::from_secs(20);
+    assert!(is_alarm(wait_any(&mut receivers, long)), "of all queues");
+    for receiver in &mut receivers {
+        assert!(is_alarm(receiver.wait(long)), "of each");
+        assert!(is_alarm(receiver.check_alarms().map(|()| false)), "without a wait");
+    }
+    // What is there is taken all the same, and all comes home.
+    rings.produce(0, 64, 3);
+    assert_eq!(receivers[0].poll(9, |_| {}).unwrap(), 3);
+    assert!(is_home(&mut receivers[0]));
+}
+
+/// As a card that is pulled out: what it says last is not waited for, queue after queue.
+#[test]
+fn a_device_that_is_gone_is_not_waited_for() {
+    let device = Alarmed::new();
+    let settings = Settings { ring: POOL, buffers: POOL, buffer_bytes: 2048, ..Settings::new(8) };
+    let nic = Nic::open(Arc::clone(&device) as Arc<_>, &settings).unwrap();
+    let mut receivers: Vec<_> = nic.queues.into_iter().map(|q| q.attach().unwrap()).collect();
+    device.gone.store(true, Ordering::Relaxed);
+    let error = receivers[0].stop(|_| {}).unwrap_err();
+    assert!(matches!(error, QueueError::Device { source: Error::Gone, .. }), "{error}");
+    assert!(error.help().unwrap().contains("groove devices"));
+    let start = Instant::now();
+    drop(receivers);
+    assert!(start.elapsed() < STOP_TIMEOUT, "eight of them would be four minutes");
 }
 
 #[test]

@@ -8,13 +8,17 @@
 //! Invariants: no wait behind a poll that used its budget up
 //! (`no_wait_behind_a_full_budget`); a stopped or quarantined queue never waits
 //! (`a_stopped_queue_does_not_wait`); what comes between the last poll and the wait ends the wait
-//! (`no_wake_up_is_lost_between_threads`).
+//! (`no_wake_up_is_lost_between_threads`); so does an alarm of the platform, as an error
+//! (`an_alarm_ends_the_wait`).
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 use std::time::Duration;
 
 use groove_spec::nic::COMPLETION_CONSUMER;
 
+use crate::device::check_alarms;
+use crate::interrupt::Woken;
 use crate::queue::{Census, QueueError, QueueStats, RxQueue};
 use crate::{Delivery, Error, Interrupt};
 
@@ -112,9 +116,14 @@ impl Receiver {
         if self.arm()? {
             return Ok(true);
         }
+        wait_for(std::slice::from_mut(self), timeout)
+    }
+
+    /// Sees whether the platform has raised an alarm about the device; for those who never wait.
+    pub fn check_alarms(&self) -> Result<(), QueueError> {
         let queue = self.number();
-        let device = |source| QueueError::Device { queue, source: Error::Io(source) };
-        self.queue.interrupt.wait(timeout).map_err(device)
+        let checked = check_alarms(&*self.queue.core.device);
+        checked.map_err(|source| QueueError::Device { queue, source })
     }
 
     /// One turn of a receive loop that polls while there is work and sleeps when there is none. A
@@ -183,9 +192,22 @@ pub fn wait_any(receivers: &mut [Receiver], timeout: Duration) -> Result<bool, Q
     for receiver in &mut *receivers {
         ready |= receiver.arm()?;
     }
-    let Some(first) = receivers.first().filter(|_| !ready) else { return Ok(ready) };
-    let queue = first.number();
+    if ready { Ok(true) } else { wait_for(receivers, timeout) }
+}
+
+/// Sleeps until a vector or an alarm is raised.
+fn wait_for(receivers: &[Receiver], timeout: Duration) -> Result<bool, QueueError> {
     let vectors: Vec<&Interrupt> = receivers.iter().map(|r| &*r.queue.interrupt).collect();
-    let woken = Interrupt::wait_any(&vectors, timeout);
-    woken.map_err(|source| QueueError::Device { queue, source: Error::Io(source) })
+    let mut devices: Vec<_> = receivers.iter().map(|r| &r.queue.core).collect();
+    devices.dedup_by(|a, b| Arc::ptr_eq(a, b));
+    let alarms: Vec<_> = devices.iter().flat_map(|core| core.device.alarms()).collect();
+    let files: Vec<&Interrupt> = alarms.iter().map(|(_, raised)| &**raised).collect();
+    let woken = Interrupt::wait_beside(&vectors, &files, timeout);
+    let source = match woken {
+        Ok(Woken::Alarm(at)) => Error::Alarm(alarms[at].0),
+        Ok(woken) => return Ok(woken == Woken::Vector),
+        Err(source) => Error::Io(source),
+    };
+    let queue = receivers.first().map_or(0, Receiver::number);
+    Err(QueueError::Device { queue, source })
 }

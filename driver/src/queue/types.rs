@@ -31,6 +31,16 @@ pub enum QueueError {
     Memory(#[from] OutOfBounds),
 }
 
+impl QueueError {
+    /// What can be done, if it is known.
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            Self::Device { source, .. } => source.help(),
+            _ => None,
+        }
+    }
+}
+
 /// Counters of a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueStats {

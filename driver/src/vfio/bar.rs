@@ -1,8 +1,7 @@
 //! A BAR in this process: registers that are read and written in place.
 //!
 //! Invariant: an access outside it is an error, never a fault (`outside_is_an_error`).
-//! Not here: a card that is pulled out. The kernel takes the mapping away then, and an access ends
-//! the process with SIGBUS.
+//! Not here: a card that is pulled out (`vfio`).
 
 use std::io;
 use std::os::fd::BorrowedFd;

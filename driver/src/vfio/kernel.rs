@@ -1,4 +1,4 @@
-//! The real kernel: `vfio-ioctls` over container, group and device files.
+//! The real kernel: `vfio-ioctls` over an iommufd, or over container and group.
 //!
 //! `vfio-ioctls` gives no errno for some calls. It is read from the thread right behind the call,
 //! before anything else can change it.
@@ -9,35 +9,46 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use iommufd_ioctls::{IommuFd, IommufdError};
 use rustix::ioctl::{NoArg, Opcode, ioctl, opcode};
-use vfio_ioctls::{VfioContainer, VfioDevice, VfioError, VfioOps};
+use vfio_ioctls::{VfioContainer, VfioDevice, VfioError, VfioIommufd, VfioOps};
 use vmm_sys_util::eventfd::EventFd;
 
 use super::sysfs::{Function, Sysfs};
+use super::way::{self, Way};
 use super::{Kernel, OpenError, Window};
 use crate::{Interrupt, abi};
 
 /// `VFIO_DEVICE_RESET`.
 const RESET: Opcode = opcode::none(b';', 111);
 
-/// A function over container and group.
+/// A function, and the memory that it may reach.
 pub struct Vfio {
-    // Closed before the container.
+    // Closed before the container, or the I/O address space.
     device: VfioDevice,
-    container: Arc<VfioContainer>,
+    memory: Arc<dyn VfioOps>,
 }
 
 /// The error of a call of `vfio-ioctls` that was the last thing that this thread did.
 fn error(error: VfioError) -> io::Error {
     let last = io::Error::last_os_error();
     match error {
-        VfioError::OpenContainer(e) | VfioError::OpenGroup(e, _) => e,
+        VfioError::OpenContainer(e)
+        | VfioError::OpenGroup(e, _)
+        | VfioError::OpenDeviceCdev(e)
+        | VfioError::NewVfioIommufd(IommufdError::OpenIommufd(e)) => e,
         VfioError::ContainerSetIOMMU(e)
         | VfioError::GroupGetDeviceFD(e)
+        | VfioError::VfioDeviceBindIommufd(e)
+        | VfioError::VfioDeviceAttachIommufdPt(e)
         | VfioError::VfioDeviceGetInfo(e)
         | VfioError::VfioDeviceGetRegionInfo(e)
         | VfioError::IommuDmaMap(e)
-        | VfioError::IommuDmaUnmap(e) => io::Error::from_raw_os_error(e.errno()),
+        | VfioError::IommuDmaUnmap(e)
+        | VfioError::NewVfioIommufd(IommufdError::IommuIoasAlloc(e))
+        | VfioError::IommufdIoctlError(
+            IommufdError::IommuIoasMap(e) | IommufdError::IommuIoasUnmap(e),
+        ) => io::Error::from_raw_os_error(e.errno()),
         VfioError::GetGroupStatus
         | VfioError::GroupSetContainer
         | VfioError::VfioDeviceGetIrqInfo
@@ -47,24 +58,29 @@ fn error(error: VfioError) -> io::Error {
     }
 }
 
-fn open_error(e: VfioError, sysfs: &Sysfs, function: &Function) -> OpenError {
+fn open_error(e: VfioError, sysfs: &Sysfs, function: &Function, way: &Way) -> OpenError {
     let group = function.group.unwrap_or_default();
-    let step = match &e {
-        VfioError::OpenContainer(_) => {
-            let path = PathBuf::from("/dev/vfio/vfio");
-            return OpenError::File { path, source: error(e) };
+    let file = |path: PathBuf, e| OpenError::File { path, source: error(e) };
+    let step = match (&e, way) {
+        (VfioError::OpenContainer(_), _) => return file(sysfs.dev().join("vfio/vfio"), e),
+        (VfioError::OpenGroup(..), _) => return file(sysfs.group_file(group), e),
+        (VfioError::NewVfioIommufd(IommufdError::OpenIommufd(_)), _) => {
+            return file(sysfs.dev().join("iommu"), e);
         }
-        VfioError::OpenGroup(..) => {
-            return OpenError::File { path: sysfs.group_file(group), source: error(e) };
-        }
-        VfioError::GroupViable => {
+        (VfioError::OpenDeviceCdev(_), Way::Iommufd { device }) => return file(device.clone(), e),
+        (VfioError::GroupViable, _) => {
             let others = sysfs.blocking(group, function.bdf);
             let others = others.into_iter().map(|f| f.bdf.to_string()).collect();
             return OpenError::NotViable { bdf: function.bdf, group, others };
         }
-        VfioError::GroupSetContainer => "join the function's group to a container",
-        VfioError::ContainerSetIOMMU(_) => "set the container's IOMMU to type 1",
-        VfioError::GroupGetDeviceFD(_) => "take the function from its group",
+        (VfioError::GroupSetContainer, _) => "join the function's group to a container",
+        (VfioError::ContainerSetIOMMU(_), _) => "set the container's IOMMU to type 1",
+        (VfioError::GroupGetDeviceFD(_), _) => "take the function from its group",
+        (VfioError::NewVfioIommufd(_), _) => "make an I/O address space",
+        (VfioError::VfioDeviceBindIommufd(_), _) => "bind the function to iommufd",
+        (VfioError::VfioDeviceAttachIommufdPt(_), _) => {
+            "attach the function to its I/O address space"
+        }
         _ => "read what the function has",
     };
     OpenError::Step { step, source: error(e) }
@@ -73,12 +89,33 @@ fn open_error(e: VfioError, sysfs: &Sysfs, function: &Function) -> OpenError {
 impl Vfio {
     /// Opens a function that `Sysfs::check` let through.
     pub fn open(sysfs: &Sysfs, function: &Function) -> Result<Self, OpenError> {
-        let wrap = |e| open_error(e, sysfs, function);
-        let container = Arc::new(VfioContainer::new(None).map_err(wrap)?);
-        let ops: Arc<dyn VfioOps> = Arc::clone(&container) as Arc<dyn VfioOps>;
-        let device = VfioDevice::new(&sysfs.directory(function.bdf), ops, true).map_err(wrap)?;
-        Ok(Self { device, container })
+        way::open(&way::ways(sysfs, function), |way| {
+            let memory = Self::memory(way);
+            let device = memory.and_then(|memory| {
+                let path = sysfs.directory(function.bdf);
+                let device = VfioDevice::new(&path, Arc::clone(&memory), true)?;
+                Ok(Self { device, memory })
+            });
+            device.map_err(|e| open_error(e, sysfs, function, way))
+        })
     }
+
+    fn memory(way: &Way) -> Result<Arc<dyn VfioOps>, VfioError> {
+        Ok(match way {
+            Way::Group => Arc::new(VfioContainer::new(None)?),
+            Way::Iommufd { .. } => {
+                let iommufd = IommuFd::new().map_err(VfioError::NewVfioIommufd)?;
+                Arc::new(VfioIommufd::new(Arc::new(iommufd), None, None)?)
+            }
+        })
+    }
+}
+
+/// The event file as `vfio-ioctls` wants it; the kernel keeps it open by itself.
+fn copy(interrupt: &Interrupt) -> io::Result<EventFd> {
+    let file = interrupt.file().try_clone_to_owned()?;
+    // SAFETY: `into_raw_fd` gives up what `EventFd` takes over; it is an event file.
+    Ok(unsafe { EventFd::from_raw_fd(file.into_raw_fd()) })
 }
 
 impl Kernel for Vfio {
@@ -108,11 +145,11 @@ impl Kernel for Vfio {
     unsafe fn dma_map(&self, iova: u64, address: usize, bytes: usize) -> io::Result<()> {
         let address = std::ptr::with_exposed_provenance_mut(address);
         // SAFETY: the caller keeps the memory mapped, and accesses it atomically.
-        unsafe { self.container.vfio_dma_map(iova, bytes, address) }.map_err(error)
+        unsafe { self.memory.vfio_dma_map(iova, bytes, address) }.map_err(error)
     }
 
     fn dma_unmap(&self, iova: u64, bytes: usize) -> io::Result<()> {
-        self.container.vfio_dma_unmap(iova, bytes).map_err(error)
+        self.memory.vfio_dma_unmap(iova, bytes).map_err(error)
     }
 
     fn set_vectors(&self, interrupts: &[Arc<Interrupt>]) -> io::Result<()> {
@@ -123,17 +160,73 @@ impl Kernel for Vfio {
                 done => done.map_err(error),
             };
         }
-        let copy = |interrupt: &Arc<Interrupt>| -> io::Result<EventFd> {
-            let file = interrupt.file().try_clone_to_owned()?;
-            // SAFETY: `into_raw_fd` gives up what `EventFd` takes over; it is an event file.
-            Ok(unsafe { EventFd::from_raw_fd(file.into_raw_fd()) })
-        };
-        let files = interrupts.iter().map(copy).collect::<io::Result<Vec<_>>>()?;
+        let files = interrupts.iter().map(|i| copy(i)).collect::<io::Result<Vec<_>>>()?;
         self.device.enable_irq(abi::MSIX, files.iter().collect()).map_err(error)
+    }
+
+    fn set_alarm(&self, index: u32, interrupt: &Interrupt) -> io::Result<bool> {
+        if self.device.get_irq_info(index).is_none_or(|irq| irq.count == 0) {
+            return Ok(false);
+        }
+        self.device.enable_irq(index, vec![&copy(interrupt)?]).map_err(error)?;
+        Ok(true)
     }
 
     fn reset(&self) -> io::Result<()> {
         // SAFETY: VFIO_DEVICE_RESET has no argument and touches no memory of this process.
         unsafe { Ok(ioctl(self.file(), NoArg::<RESET>::new())?) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vmm_sys_util::errno::Error as SysError;
+
+    /// What iommufd refuses is told as what a container refuses.
+    #[test]
+    fn refusals_of_both_ways_keep_their_errno() {
+        let sysfs = Sysfs::at("/nonexistent", "/nonexistent/dev");
+        let function = Function {
+            bdf: "3b:00.0".parse().unwrap(),
+            vendor: 0,
+            device: 0,
+            class: 0,
+            driver: None,
+            driver_override: None,
+            group: Some(7),
+            link: None,
+            interfaces: Vec::new(),
+            resets: String::new(),
+        };
+        let device = PathBuf::from("/nonexistent/dev/vfio/devices/vfio0");
+        let way = Way::Iommufd { device };
+        let io = |errno| io::Error::from_raw_os_error(errno);
+        let files = [
+            (VfioError::OpenDeviceCdev(io(13)), "vfio/devices/vfio0"),
+            (VfioError::NewVfioIommufd(IommufdError::OpenIommufd(io(13))), "iommu"),
+            (VfioError::OpenContainer(io(13)), "vfio/vfio"),
+            (VfioError::OpenGroup(io(13), "7".into()), "vfio/7"),
+        ];
+        for (e, path) in files {
+            let error = open_error(e, &sysfs, &function, &way);
+            assert_eq!(error.to_string(), format!("failed to open /nonexistent/dev/{path}"));
+            assert!(error.help().contains("chown $USER /nonexistent/dev/"), "{}", error.help());
+        }
+        let steps = [
+            VfioError::VfioDeviceBindIommufd(SysError::new(1)),
+            VfioError::VfioDeviceAttachIommufdPt(SysError::new(1)),
+            VfioError::ContainerSetIOMMU(SysError::new(1)),
+        ];
+        for e in steps {
+            let error = open_error(e, &sysfs, &function, &way);
+            assert!(matches!(error, OpenError::Step { .. }), "{error}");
+            assert!(error.help().contains("interrupt remapping"), "{error}: {}", error.help());
+        }
+        let map = IommufdError::IommuIoasMap(SysError::new(12));
+        for e in [VfioError::IommufdIoctlError(map), VfioError::IommuDmaMap(SysError::new(12))] {
+            let help = crate::vfio::open_error::mapping_help(&error(e)).unwrap();
+            assert!(help.contains("ulimit -l"), "{help}");
+        }
     }
 }

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use super::open_error::OpenError;
+use super::way;
 
 /// Name of the kernel's driver for user space.
 pub const VFIO_DRIVER: &str = "vfio-pci";
@@ -145,6 +146,11 @@ impl Sysfs {
         self.dev.join("vfio").join(group.to_string())
     }
 
+    /// Directory of device files.
+    pub fn dev(&self) -> &Path {
+        &self.dev
+    }
+
     /// Whether the function answers at its BARs.
     pub fn enabled(&self, bdf: Bdf) -> Option<bool> {
         Some(text(&self.directory(bdf).join("enable"))? != "0")
@@ -211,9 +217,8 @@ impl Sysfs {
             let others = others.into_iter().map(name).collect();
             return Err(OpenError::NotViable { bdf, group, others });
         }
-        let container = self.dev.join("vfio/vfio");
-        if !container.exists() {
-            return Err(OpenError::NoVfio(container));
+        if way::ways(self, &function).is_empty() {
+            return Err(OpenError::NoVfio(self.dev.join("vfio/vfio")));
         }
         Ok(function)
     }

@@ -3,6 +3,8 @@
 use std::os::unix::fs::symlink;
 
 use super::*;
+use crate::vfio::way::{self, Way};
+use crate::vfio::{Peek, PeekError};
 
 /// A tree in a directory that goes away with it.
 struct Tree {
@@ -115,6 +117,29 @@ fn each_obstacle_is_named_with_its_cure() {
 }
 
 #[test]
+fn ways_are_found() {
+    let tree = Tree::new();
+    let sysfs = tree.sysfs();
+    tree.function("0000:3b:00.0", Some("vfio-pci"), Some(7));
+    let ways = || way::ways(&sysfs, &sysfs.function(bdf("3b:00.0")).unwrap());
+    assert_eq!(ways(), []);
+    tree.file("dev/vfio/vfio", "");
+    assert_eq!(ways(), [Way::Group]);
+    // The kernel has device files, and iommufd is not loaded; then it is; then there is no group.
+    tree.file("sys/bus/pci/devices/0000:3b:00.0/vfio-dev/vfio3/dev", "511:3\n");
+    tree.file("dev/vfio/devices/vfio3", "");
+    assert_eq!(ways(), [Way::Group]);
+    tree.file("dev/iommu", "");
+    let device = tree.root.path().join("dev/vfio/devices/vfio3");
+    assert_eq!(ways(), [Way::Iommufd { device: device.clone() }, Way::Group]);
+    fs::remove_file(tree.root.path().join("dev/vfio/vfio")).unwrap();
+    assert_eq!(ways(), [Way::Iommufd { device: device.clone() }]);
+    assert!(sysfs.check(bdf("3b:00.0")).is_ok(), "it needs no container");
+    fs::remove_file(device).unwrap();
+    assert_eq!(ways(), []);
+}
+
+#[test]
 fn strange_files_are_no_panic() {
     let tree = Tree::new();
     assert!(tree.sysfs().functions().is_empty());
@@ -126,4 +151,44 @@ fn strange_files_are_no_panic() {
     let found = tree.sysfs().functions();
     assert_eq!(found.len(), 1);
     assert_eq!((found[0].vendor, found[0].group), (0x5678, None));
+}
+
+#[test]
+fn each_obstacle_to_a_look_is_named() {
+    let tree = Tree::new();
+    let me = bdf("3b:00.0");
+    let refused = || {
+        let error = Peek::open(&tree.sysfs(), me).unwrap_err();
+        (error.to_string(), error.help())
+    };
+    assert!(refused().0.contains("no PCI function 0000:3b:00.0"));
+    tree.function("0000:3b:00.0", None, Some(7));
+    assert!(refused().1.contains("a driver switches it on"), "nothing says that it is on");
+    tree.file("sys/bus/pci/devices/0000:3b:00.0/enable", "0\n");
+    assert!(refused().0.contains("memory space is disabled"));
+    tree.file("sys/bus/pci/devices/0000:3b:00.0/enable", "1\n");
+    let (text, help) = refused();
+    assert!(text.ends_with("resource0") && help.contains("dmesg"), "{text}; {help}");
+    tree.file("sys/bus/pci/devices/0000:3b:00.0/resource0", "abc");
+    assert!(refused().0.contains("a BAR 0 of 3 bytes"));
+    let refusal = |errno: rustix::io::Errno| {
+        let (step, path) = ("map", "resource0".into());
+        PeekError::File { step, path, source: errno.into() }.help()
+    };
+    assert_eq!(refusal(rustix::io::Errno::ACCESS), "run it as root");
+    assert!(refusal(rustix::io::Errno::INVAL).contains("iomem=relaxed"));
+}
+
+#[test]
+fn a_look_reads_what_is_there() {
+    let tree = Tree::new();
+    tree.function("0000:3b:00.0", Some("vfio-pci"), Some(7));
+    tree.file("sys/bus/pci/devices/0000:3b:00.0/enable", "1\n");
+    let text = "abcd".repeat(0x800);
+    tree.file("sys/bus/pci/devices/0000:3b:00.0/resource0", &text);
+    let peek = Peek::open(&tree.sysfs(), bdf("3b:00.0")).unwrap();
+    assert_eq!(peek.read32(0x1ffc).unwrap(), u32::from_le_bytes(*b"abcd"));
+    for offset in [2, 0x2000, u64::MAX] {
+        assert!(peek.read32(offset).is_err(), "{offset:#x}");
+    }
 }

@@ -1,8 +1,9 @@
 //! A kernel that is made up: the device's file is a memory file, the rest is written down.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 use super::*;
+use crate::check_alarms;
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use rustix::io::Errno;
 
@@ -16,6 +17,7 @@ struct Log {
     resets: usize,
     refuse_map: Option<Errno>,
     refuse_unmap: Option<Errno>,
+    alarms: BTreeMap<u32, OwnedFd>,
 }
 
 struct Fake {
@@ -23,6 +25,7 @@ struct Fake {
     bar_bytes: u64,
     can_be_mapped: bool,
     can_reset: bool,
+    alarms: u32,
     log: Arc<Mutex<Log>>,
 }
 
@@ -30,7 +33,14 @@ impl Fake {
     fn new() -> Self {
         let file = memfd_create("function", MemfdFlags::CLOEXEC).unwrap();
         ftruncate(&file, 0x3_0000).unwrap();
-        Self { file, bar_bytes: 0x2000, can_be_mapped: true, can_reset: true, log: Arc::default() }
+        Self {
+            file,
+            bar_bytes: 0x2000,
+            can_be_mapped: true,
+            can_reset: true,
+            alarms: 2,
+            log: Arc::default(),
+        }
     }
 
     fn open(self) -> Result<(KernelVfio, Arc<Mutex<Log>>), OpenError> {
@@ -83,6 +93,14 @@ impl Kernel for Fake {
         }
         log.vectors = interrupts.len();
         Ok(())
+    }
+    fn set_alarm(&self, index: u32, interrupt: &Interrupt) -> io::Result<bool> {
+        if index >= abi::IRQ_ERROR + self.alarms {
+            return Ok(false);
+        }
+        let copy = interrupt.file().try_clone_to_owned()?;
+        self.log.lock().unwrap().alarms.insert(index, copy);
+        Ok(true)
     }
     fn reset(&self) -> io::Result<()> {
         self.log.lock().unwrap().resets += 1;
@@ -200,6 +218,25 @@ fn vectors_are_switched_off_once() {
     }
     device.reset().unwrap();
     device.reset().unwrap();
+}
+
+#[test]
+fn an_alarm_is_an_error() {
+    for (index, alarm) in [(abi::IRQ_ERROR, Alarm::Fault), (abi::IRQ_REQUEST, Alarm::Release)] {
+        let (device, log) = Fake::new().open().unwrap();
+        device.reset().unwrap();
+        check_alarms(&device).unwrap();
+        rustix::io::write(&log.lock().unwrap().alarms[&index], &1u64.to_ne_bytes()).unwrap();
+        for _ in 0..2 {
+            let error = check_alarms(&device).unwrap_err();
+            assert!(matches!(error, Error::Alarm(found) if found == alarm), "{error}");
+            assert!(error.help().unwrap().contains("start"), "{:?}", error.help());
+        }
+    }
+    // A function on a bus that is not PCI Express has no such signals.
+    let (device, log) = Fake { alarms: 0, ..Fake::new() }.open().unwrap();
+    assert!(device.alarms().is_empty() && log.lock().unwrap().alarms.is_empty());
+    check_alarms(&device).unwrap();
 }
 
 #[test]

@@ -8,7 +8,7 @@ mod tools;
 mod wrong;
 
 pub use input::{CutChoice, InputArgs};
-pub use pci::{BindArgs, DevicesArgs, KernelArgs, UnbindArgs};
+pub use pci::{BindArgs, DevicesArgs, KernelArgs, StatsArgs, UnbindArgs};
 pub use run::{DeviceChoice, RunArgs, SplitChoice};
 pub use serve::{DeviceAddress, ServeArgs};
 pub use tools::{BenchArgs, BenchKind, BenchOptions, DriverOptions, SynthArgs};
@@ -57,6 +57,8 @@ pub enum Command {
     Serve(ServeArgs),
     /// List PCI functions: Groove's, who has them, and what they were built from
     Devices(DevicesArgs),
+    /// Show the counters of a PCI function, while a driver runs it
+    Stats(StatsArgs),
     /// Give a PCI function to user space (vfio-pci)
     Bind(BindArgs),
     /// Give a PCI function back to the kernel
@@ -80,6 +82,10 @@ pub enum EngineChoice {
 #[derive(Clone, Debug, Args)]
 #[command(after_help = settings::help())]
 pub struct SimArgs {
+    /// Capture to read: pcap or pcapng, Ethernet; - is standard input
+    #[arg(value_name = "CAPTURE")]
+    pub capture: PathBuf,
+
     /// What runs through the pipeline.
     #[command(flatten)]
     pub input: InputArgs,

@@ -6,6 +6,7 @@ mod doctor;
 mod emit;
 mod engine;
 mod golden;
+mod live;
 mod measured;
 mod output;
 mod pci;
@@ -31,6 +32,7 @@ pub fn run(cli: &Cli) -> Result<(), Failure> {
         Command::Bench(args) => bench::run(args),
         Command::Serve(args) => serve::run(args),
         Command::Devices(args) => pci::devices(args),
+        Command::Stats(args) => pci::stats(args),
         Command::Bind(args) => pci::bind(args),
         Command::Unbind(args) => pci::unbind(args),
         Command::Doctor(args) => doctor::run(args),

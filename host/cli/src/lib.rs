@@ -14,12 +14,14 @@ pub mod engine;
 pub mod exit;
 mod failure;
 pub mod golden;
+pub mod live;
 pub mod pci;
 pub mod run;
 pub mod serve;
 pub mod settings;
 pub mod sim;
 pub mod spec;
+pub mod stats;
 pub mod synth;
 
 pub use failure::Failure;

@@ -15,8 +15,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use groove_driver::pci_id::{DEVICE_ID, VENDOR_ID};
-use groove_driver::vfio::peek_spec_id;
+use groove_driver::vfio::Peek;
 use groove_driver::vfio::sysfs::{Bdf, Function, Sysfs, VFIO_DRIVER};
+use groove_spec::stages::device::SPEC_ID;
 use serde::Serialize;
 
 /// Class and subclass of network controllers, Ethernet or other.
@@ -267,7 +268,9 @@ pub fn list(sysfs: &Sysfs, all: bool) -> Vec<Entry> {
 
 fn entry(sysfs: &Sysfs, function: Function) -> Entry {
     let groove = is_ours(&function);
-    let spec_id = groove.then(|| peek_spec_id(sysfs, function.bdf)).flatten();
+    // Who may not look, or finds it switched off, is told nothing: `groove stats` says why.
+    let peek = |bdf| Peek::open(sysfs, bdf).ok()?.read32(SPEC_ID.offset as u64).ok();
+    let spec_id = groove.then(|| peek(function.bdf)).flatten();
     let state = |up| if up { "up" } else { "down" };
     let interfaces = function.interfaces.iter().map(|i| format!("{} ({})", i.name, state(i.up)));
     Entry {

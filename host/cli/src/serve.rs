@@ -1,4 +1,5 @@
-//! The wire of a served device: plays a capture to whoever drives it, cut as `groove run` cuts it.
+//! The wire of a served device: plays a capture to whoever drives it, cut as `groove run` cuts it;
+//! or lets through what comes from the kernel (`tap`).
 //!
 //!   queues run? ──► configuration from the registers ──► frame, room? ──► device ──► next
 //!        ▲                                                                             │
@@ -10,6 +11,11 @@
 //! (`a_capture_comes_through_the_socket`).
 //! Not here: the socket (`groove_serve`), printing, signals.
 
+mod tap;
+
+pub use tap::{Heard, Source, listen};
+
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -48,6 +54,9 @@ pub enum WireError {
     /// The capture cannot be read.
     #[error(transparent)]
     Capture(#[from] capture::Error),
+    /// Frames no longer come from the kernel.
+    #[error("failed to read from the TAP interface")]
+    Tap(#[from] io::Error),
     /// The device failed.
     #[error("the device failed")]
     Bed(#[from] BedError),
@@ -83,31 +92,39 @@ pub fn play(
     stop: &AtomicBool,
     mut tell: impl FnMut(Played),
 ) -> Result<(), WireError> {
-    let device = bed.device();
-    let queues = identify(&*device)?.queues;
-    let mut player = Player { bed, device, wire, drivers, stop, queues, driver: 0 };
-    while player.wait_until(|player| Ok(player.running()? > 0))? {
-        player.driver = drivers.load(Ordering::Acquire);
-        tell(player.once()?);
-        if !player.wait_until(Player::is_left)? {
+    let mut line = Line::new(bed, drivers, stop)?;
+    while line.wait_until(|line| Ok(line.running()? > 0))? {
+        line.driver = drivers.load(Ordering::Acquire);
+        tell(line.once(wire)?);
+        if !line.wait_until(Line::is_left)? {
             break;
         }
     }
     Ok(())
 }
 
-struct Player<'a> {
+/// The wire of a device, and what it has to know of the driver behind it.
+struct Line<'a> {
     bed: &'a dyn Bed,
     device: Arc<dyn Device>,
-    wire: &'a Wire,
     drivers: &'a AtomicU64,
     stop: &'a AtomicBool,
     queues: usize,
-    /// The driver that the capture is for.
+    /// The driver that frames are for.
     driver: u64,
 }
 
-impl Player<'_> {
+impl<'a> Line<'a> {
+    fn new(
+        bed: &'a dyn Bed,
+        drivers: &'a AtomicU64,
+        stop: &'a AtomicBool,
+    ) -> Result<Self, WireError> {
+        let device = bed.device();
+        let queues = identify(&*device)?.queues;
+        Ok(Self { bed, device, drivers, stop, queues, driver: 0 })
+    }
+
     fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
@@ -147,30 +164,34 @@ impl Player<'_> {
         Ok(false)
     }
 
-    /// Plays the capture once.
-    fn once(&self) -> Result<Played, WireError> {
+    /// What the driver set the device up for.
+    fn steering(&self) -> Result<Steering, WireError> {
         let config = configuration(&*self.device, self.queues as u8)?;
-        let (shortest, longest) = (groove_spec::MIN_FRAME_BYTES, config.max_frame_bytes);
-        let steering = Model::new(config)?;
-        let mut schedule = Schedule::new(self.wire.pace, self.queues as u8);
+        let longest = config.max_frame_bytes;
         let buffer_bytes = self.device.read32(REGISTERS, queue_offset(0, &BUFFER_SIZE) as u64)?;
-        let mut room = Room::new(self.queues, (buffer_bytes as usize).max(1));
-        let mut reader = Reader::open(&self.wire.capture)?;
+        let room = Room::new(self.queues, (buffer_bytes as usize).max(1));
+        Ok(Steering { model: Model::new(config)?, longest, room })
+    }
+
+    /// Plays the capture once.
+    fn once(&self, wire: &Wire) -> Result<Played, WireError> {
+        let mut steering = self.steering()?;
+        let mut schedule = Schedule::new(wire.pace, self.queues as u8);
+        let mut reader = Reader::open(&wire.capture)?;
         let mut played = Played { frames: 0, cut_short: false };
         let mut records = 0;
         let mut tokens = Vec::new();
-        while self.wire.limit.is_none_or(|limit| records < limit) {
+        while wire.limit.is_none_or(|limit| records < limit) {
             let Some(frame) = reader.next_frame()? else { break };
             records += 1;
-            if frame.bytes.is_empty() || frame.is_cut() && self.wire.cut == CutRule::Skip {
+            if frame.bytes.is_empty() || frame.is_cut() && wire.cut == CutRule::Skip {
                 continue;
             }
             schedule.before(frame.time, &mut tokens);
             self.send(&mut tokens)?;
-            let fits = (shortest..=longest).contains(&frame.bytes.len());
-            let queue = fits.then(|| steering.steer(frame.bytes));
+            let queue = steering.queue(frame.bytes);
             if let Some(queue) = queue
-                && !self.wait_for_room(&mut room, queue, frame.bytes.len())?
+                && !self.wait_for_room(&mut steering.room, queue, frame.bytes.len())?
             {
                 return Ok(Played { cut_short: true, ..played });
             }
@@ -210,5 +231,20 @@ impl Player<'_> {
             }
         }
         Ok(true)
+    }
+}
+
+/// Where frames go, and whether there is room for them.
+struct Steering {
+    model: Model,
+    longest: usize,
+    room: Room,
+}
+
+impl Steering {
+    /// The queue of a frame; `None` if the device drops it for its length.
+    fn queue(&self, frame: &[u8]) -> Option<u8> {
+        let fits = (groove_spec::MIN_FRAME_BYTES..=self.longest).contains(&frame.len());
+        fits.then(|| self.model.steer(frame))
     }
 }

@@ -68,10 +68,47 @@ fn steps_are_shown_and_refusals_explained() {
     insta::assert_snapshot!("bind_again", run(&["bind", "3b:00.0"]));
 }
 
+/// A device that a driver runs: its registers are a file.
+#[test]
+fn counters_are_shown() {
+    use groove_spec::nic::{COMPLETION_PRODUCER, QUEUE_STATUS, WINDOW_BYTES, queue_offset};
+    let root = tree();
+    let at = root.path().join("sys/bus/pci/devices/0000:3b:00.0");
+    let run = |args: &[&str]| shown(root.path(), &[&["stats", "3b:00.0"], args].concat());
+    fs::write(at.join("enable"), "0").unwrap();
+    insta::assert_snapshot!("stats_disabled", run(&[]));
+    fs::write(at.join("enable"), "1").unwrap();
+    let mut bar = vec![0; WINDOW_BYTES];
+    let set = |bar: &mut Vec<u8>, offset: usize, value: u32| {
+        bar[offset..][..4].copy_from_slice(&value.to_le_bytes());
+        fs::write(at.join("resource0"), &bar).unwrap();
+    };
+    let offset = |name| groove_spec::register(name).unwrap().offset;
+    set(&mut bar, 0, 0x1234_5678);
+    let other = run(&[]).replace(&format!("{:#010x}", groove_spec::SPEC_ID), "THIS_ONE");
+    insta::assert_snapshot!("stats_other_table", other);
+    set(&mut bar, 0, u32::MAX);
+    insta::assert_snapshot!("stats_gone", run(&[]));
+    set(&mut bar, 0, groove_spec::SPEC_ID);
+    // 4 queues, 64 bytes, 8 buckets of 8.
+    set(&mut bar, offset("CAPABILITIES"), 4 | 64 << 8 | 8 << 16 | 8 << 24);
+    set(&mut bar, offset("FRAMES"), 1_000_000);
+    set(&mut bar, offset("DROP_RUNT"), 7);
+    set(&mut bar, queue_offset(0, &QUEUE_STATUS), 1);
+    set(&mut bar, queue_offset(2, &QUEUE_STATUS), 2);
+    set(&mut bar, queue_offset(2, &COMPLETION_PRODUCER), 65_535);
+    let table = |text: String| text.replace(&format!("{:#010x}", groove_spec::SPEC_ID), "TABLE");
+    insta::assert_snapshot!("stats", table(run(&[])));
+    insta::assert_snapshot!("stats_json", table(run(&["--json"])));
+    let absent = ["stats", "3c:00.0"];
+    insta::assert_snapshot!("stats_absent", shown(root.path(), &absent));
+}
+
 #[test]
 fn help_is_as_people_see_it() {
     let help = |command: &str| groove(Path::new("."), &[command, "--help"]).shown();
     insta::assert_snapshot!("help_devices", help("devices"));
+    insta::assert_snapshot!("help_stats", help("stats"));
     insta::assert_snapshot!("help_bind", help("bind"));
     insta::assert_snapshot!("help_unbind", help("unbind"));
 }

@@ -90,6 +90,18 @@ fn a_killed_driver_is_started_again() {
     assert_eq!(run.code, 0, "{}", run.shown());
 }
 
+/// As the page has it: the driver takes as many queues as the device has.
+#[test]
+fn both_ends_agree_without_being_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = capture("bulk_v4.pcap");
+    let _served = Serve::start(dir.path(), &["--capture", &file, "--queues", "3"]);
+    let run = groove(dir.path(), &["run", &file, "--device", "vfio-user:s", "--json"]);
+    assert_eq!(run.code, 0, "{}", run.shown());
+    let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!((&report["result"], &report["queue_count"]), (&"equal".into(), &3.into()));
+}
+
 /// Another capture at the other end: the first delivery that differs is told.
 #[test]
 fn another_capture_is_a_mismatch() {
@@ -117,5 +129,10 @@ fn what_is_not_there_is_explained() {
     insta::assert_snapshot!("serve_long_path", run(&["serve", "--socket", &long]));
     let missing = ["serve", "--socket", "s", "--capture", "nowhere.pcap"];
     insta::assert_snapshot!("serve_no_capture", run(&missing));
+    insta::assert_snapshot!("serve_tap_name", run(&["serve", "--socket", "s", "--tap", "a/b"]));
+    let both = ["serve", "--socket", "s", "--tap", "g0", "--capture", "x.pcap"];
+    insta::assert_snapshot!("serve_tap_and_capture", run(&both));
+    insta::assert_snapshot!("run_nothing", run(&["run"]));
+    insta::assert_snapshot!("run_no_wire_to_flush", run(&["run", "--batch", "9"]));
     insta::assert_snapshot!("help_serve", run(&["serve", "--help"]));
 }

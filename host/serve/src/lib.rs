@@ -14,15 +14,18 @@
 //! impossible one is answered with an error (`no_message_kills_the_server`); without bus mastering
 //! the device reaches no memory and sends no interrupt (`without_bus_mastering_there_is_no_dma`);
 //! nothing is left of a client that goes (`a_killed_client_leaves_nothing`).
-//! Not here: the wire in front of the device, and what the device does.
+//! Not here: what the device does, and when frames of a wire go to it; a wire from the kernel is in
+//! `tap`.
 
 mod config;
 mod function;
 mod memory;
 mod server;
 mod session;
+mod tap;
 
 pub use config::{DEVICE_ID, VENDOR_ID};
 pub use function::Function;
 pub use server::{BindError, Event, Server};
 pub use session::SessionError;
+pub use tap::{Tap, TapError};

@@ -1,7 +1,6 @@
 //! Arguments of the commands that read a capture: what is read, how it is offloaded, where it is
 //! flushed.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -21,14 +20,11 @@ pub enum CutChoice {
     Run,
 }
 
-/// A capture and what the receive pipeline is to do with it.
+/// What the receive pipeline is to do with what comes. The command that takes this has an argument
+/// `capture`.
 #[derive(Clone, Debug, Args)]
 #[command(group = ArgGroup::new("pace").args(["batch", "ticks"]))]
 pub struct InputArgs {
-    /// Capture to read: pcap or pcapng, Ethernet; - is standard input
-    #[arg(value_name = "CAPTURE")]
-    pub capture: PathBuf,
-
     /// Merge rules of which kernel
     #[arg(long, value_name = "P", default_value = Profile::Linux73.name())]
     #[arg(value_parser = profile_parser())]
@@ -38,21 +34,24 @@ pub struct InputArgs {
     #[arg(long = "set", value_name = "OPTION=VALUE", value_parser = Setting::parse)]
     pub settings: Vec<Setting>,
 
-    /// Receive queues, 1 to 32; the indirection table is spread over them
-    #[arg(long, value_name = "N", default_value_t = QUEUES_MAX as u8)]
+    /// Receive queues, 1 to 32; the indirection table is spread over them [default: 32, or as many
+    /// as a device elsewhere has]
+    #[arg(long, value_name = "N")]
     #[arg(value_parser = clap::value_parser!(u8).range(1..=QUEUES_MAX as i64))]
-    pub queues: u8,
+    pub queues: Option<u8>,
 
     /// Frames of one queue that end that queue's poll, which flushes it [default: 64]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(requires = "capture")]
     pub batch: Option<u32>,
 
     /// Age sessions by the capture's own time, in intervals of so many microseconds, instead
     #[arg(long, value_name = "MICROSECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(requires = "capture")]
     pub ticks: Option<u64>,
 
     /// Read at most so many records
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", requires = "capture")]
     pub limit: Option<u64>,
 
     /// What to do with frames that the snap length cut
@@ -61,12 +60,18 @@ pub struct InputArgs {
 }
 
 impl InputArgs {
+    /// Queues, if they were given, or those of Groove's own devices.
+    pub fn queue_count(&self) -> u8 {
+        self.queues.unwrap_or(QUEUES_MAX as u8)
+    }
+
     /// What the run is to do.
     pub fn setup(&self) -> Setup {
+        let queues = self.queue_count();
         let mut config = engine::Config {
             profile: self.profile,
-            rss: groove_model::RssConfig::spread(self.queues),
-            queues: self.queues,
+            rss: groove_model::RssConfig::spread(queues),
+            queues,
             ..engine::Config::default()
         };
         for setting in &self.settings {

@@ -1,4 +1,5 @@
-//! Arguments of the commands that handle PCI functions: `devices`, `bind`, `unbind`.
+//! Arguments of the commands that handle PCI functions: `devices`, `stats`, `bind`,
+//! `unbind`.
 
 use std::path::PathBuf;
 
@@ -34,6 +35,23 @@ pub struct DevicesArgs {
     /// As JSON, for machines
     #[arg(long)]
     pub json: bool,
+
+    /// Where the kernel's files are.
+    #[command(flatten)]
+    pub kernel: KernelArgs,
+}
+
+/// Arguments of `groove stats`.
+#[derive(Clone, Debug, Args)]
+pub struct StatsArgs {
+    /// PCI address of the function, as 0000:3b:00.0 or 3b:00.0
+    #[arg(value_name = "BDF")]
+    pub bdf: Bdf,
+
+    /// As JSON, to FILE, or to standard output with the table on standard error
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "-")]
+    pub json: Option<PathBuf>,
 
     /// Where the kernel's files are.
     #[command(flatten)]

@@ -31,22 +31,27 @@ pub enum SplitChoice {
 #[derive(Clone, Debug, Args)]
 #[command(after_help = settings::help())]
 pub struct RunArgs {
-    /// What comes from the wire.
+    /// Capture to read: pcap or pcapng, Ethernet; - is standard input. Without one, a device
+    /// elsewhere is received from until Ctrl-C, and nothing is compared
+    #[arg(value_name = "CAPTURE")]
+    pub capture: Option<PathBuf>,
+
+    /// What is done with it.
     #[command(flatten)]
     pub input: InputArgs,
 
-    /// Device that the driver runs on: model, rtl, vfio:BDF or vfio-user:SOCKET; the last two get
-    /// the capture from `groove serve`
+    /// Device that the driver runs on: model, rtl, vfio:BDF or vfio-user:SOCKET; the last two have
+    /// a wire of their own, so that the capture must come from there too, as with `groove serve`
     #[arg(long, value_name = "DEVICE", default_value = "model")]
     pub device: DeviceAddress,
 
     /// Receiving threads; the queues are dealt out to them, and each owns its queues
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "capture")]
     #[arg(value_parser = clap::value_parser!(u8).range(1..=32))]
     pub threads: u8,
 
     /// Where deliveries are released: on the receiving thread, on another one, or in turn
-    #[arg(long, value_enum, default_value = "mixed")]
+    #[arg(long, value_enum, default_value = "mixed", requires = "capture")]
     pub release: Release,
 
     /// Bytes of a buffer: 2,048 to 65,536, a multiple of 64
@@ -63,7 +68,7 @@ pub struct RunArgs {
     pub split: SplitChoice,
 
     /// Frames that find no free buffer: wait for the driver, or drop as on a wire
-    #[arg(long, value_enum, default_value = "wait")]
+    #[arg(long, value_enum, default_value = "wait", requires = "capture")]
     pub shortage: Shortage,
 
     /// Bus width of the hardware in bits
@@ -83,6 +88,18 @@ pub struct RunArgs {
     /// Seed of the stalls
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+
+    /// Without a capture: end behind so many frames
+    #[arg(long, value_name = "N", conflicts_with = "capture")]
+    pub frames: Option<u64>,
+
+    /// Without a capture: end after so many seconds
+    #[arg(long, value_name = "N", conflicts_with = "capture")]
+    pub seconds: Option<u32>,
+
+    /// Without a capture: write the deliveries as one
+    #[arg(long, value_name = "FILE.pcapng", conflicts_with = "capture")]
+    pub out: Option<PathBuf>,
 
     /// Report as JSON, to FILE, or to standard output with the table on standard error
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]

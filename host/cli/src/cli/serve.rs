@@ -50,12 +50,18 @@ pub struct ServeArgs {
     #[arg(long, value_name = "FILE")]
     pub capture: Option<PathBuf>,
 
+    /// TAP interface of this network namespace whose frames every driver gets, as they come; it is
+    /// made if there is none
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["capture", "ticks", "limit", "cut"])]
+    pub tap: Option<String>,
+
     /// Receive queues of the device, 1 to 32
     #[arg(long, value_name = "N", default_value_t = QUEUES_MAX as u8)]
     #[arg(value_parser = clap::value_parser!(u8).range(1..=QUEUES_MAX as i64))]
     pub queues: u8,
 
-    /// Frames of one queue that end that queue's poll, which flushes it [default: 64]
+    /// Frames of one queue that end that queue's poll, which flushes it [default: 64]; with --tap
+    /// a poll ends before that when nothing more waits
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub batch: Option<u32>,
 

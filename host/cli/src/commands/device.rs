@@ -35,7 +35,7 @@ impl Options {
     /// As the command line has them.
     pub fn of_run(args: &RunArgs) -> Self {
         Self {
-            queues: args.input.queues,
+            queues: args.input.queue_count(),
             width: args.width,
             latency: args.latency,
             stall: args.stall,

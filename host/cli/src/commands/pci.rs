@@ -1,9 +1,12 @@
-//! `groove devices`, `groove bind`, `groove unbind`: functions and who has them.
+//! `groove devices`, `groove stats`, `groove bind`, `groove unbind`: functions, who has them, and
+//! what they count.
 
-use super::output;
-use crate::cli::{BindArgs, DevicesArgs, UnbindArgs};
+use groove_driver::vfio::Peek;
+
+use super::{measured, output};
+use crate::cli::{BindArgs, DevicesArgs, StatsArgs, UnbindArgs};
 use crate::pci::{self, Files, PciError, Step};
-use crate::{Failure, exit};
+use crate::{Failure, exit, stats};
 
 /// Runs `groove devices`.
 pub fn devices(args: &DevicesArgs) -> Result<(), Failure> {
@@ -23,6 +26,15 @@ pub fn devices(args: &DevicesArgs) -> Result<(), Failure> {
         ),
     };
     Err(Failure::new(exit::DEVICE, what).help(help))
+}
+
+/// Runs `groove stats`.
+pub fn stats(args: &StatsArgs) -> Result<(), Failure> {
+    let peek = Peek::open(&args.kernel.sysfs(), args.bdf)
+        .map_err(|e| Failure::of(exit::DEVICE, &e).help(e.help()))?;
+    let stats = stats::read(&args.bdf.to_string(), |offset| peek.read32(offset))
+        .map_err(|e| Failure::of(exit::DEVICE, &e).help(e.help()))?;
+    measured::report(args.json.as_deref(), &stats::table(&stats), &stats)
 }
 
 /// Runs `groove bind`.

@@ -1,4 +1,5 @@
-//! `groove run`: a capture through a device and the driver, reported; Ctrl-C drains.
+//! `groove run`: a capture through a device and the driver, reported; Ctrl-C drains. Without a
+//! capture: `live`.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -7,7 +8,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
 use super::progress::Progress;
-use super::{device, measured, serve, sim};
+use super::{device, live, measured, serve, sim};
 use crate::capture::Reader;
 use crate::cli::{DeviceAddress, DeviceChoice, RunArgs, SplitChoice};
 use crate::run::{self, RunError, Setup, Shortage};
@@ -15,18 +16,24 @@ use crate::{Failure, exit};
 
 /// Runs the command.
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
-    let setup = setup(args);
+    let Some(capture) = &args.capture else { return live::run(args) };
     let here = match args.device {
         DeviceAddress::Here(choice) => choice,
         // It is given what hardware can do.
         _ => DeviceChoice::Rtl,
     };
-    device::check(here, &setup.input.config)?;
-    let mut reader = Reader::open(&args.input.capture).map_err(|e| sim::capture_failure(&e))?;
+    device::check(here, &args.input.setup().config)?;
+    let mut reader = Reader::open(capture).map_err(|e| sim::capture_failure(&e))?;
+    let mut args = args.clone();
     let bed = match serve::attach(&args.device)? {
-        Some(bed) => bed,
-        None => device::open(here, &device::Options::of_run(args))?,
+        Some(bed) => {
+            let available = serve::queues(&*bed.device())?;
+            args.input.queues.get_or_insert(available);
+            bed
+        }
+        None => device::open(here, &device::Options::of_run(&args))?,
     };
+    let setup = setup(&args);
     let stop = signals()?;
     let mut progress = Progress::new(reader.total_bytes());
     let outcome = run::run(&mut reader, bed, &setup, &stop, &mut |at| progress.at(at));
@@ -48,7 +55,8 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         return Err(Failure::new(exit::INTERRUPTED, message)
             .help("the report holds for the frames up to there; all of them are accounted for"));
     }
-    sim::read_failure(&outcome.damage, report.frames, &report.skipped, &args.input)
+    let limit = args.input.limit;
+    sim::read_failure(&outcome.damage, report.frames, &report.skipped, capture, limit)
 }
 
 fn setup(args: &RunArgs) -> Setup {
@@ -84,6 +92,10 @@ fn run_failure(error: &RunError) -> Failure {
         RunError::Config(_) => Failure::of(exit::USAGE, error)
             .help("`groove run --help` lists the options and their bounds"),
         RunError::Bed { source, .. } => device::failure(error, source),
+        // The device has gone, or is to go.
+        RunError::Queue(source) if source.help().is_some() => {
+            Failure::of(exit::DEVICE, error).help(source.help().unwrap_or_default())
+        }
         RunError::Setup(_) => Failure::of(exit::DEVICE, error)
             .help("take fewer queues, a smaller --pool, or smaller buffers with --buffer"),
         _ => Failure::of(exit::FAULT, error).help("this is a fault of Groove: please report it"),

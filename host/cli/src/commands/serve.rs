@@ -1,18 +1,18 @@
-//! `groove serve`: a device over vfio-user, with a capture on its wire; and the other end of it.
+//! `groove serve`: a device over vfio-user, with a capture or a TAP interface on its wire; and the
+//! other end of it.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use groove_driver::{Interrupt, KernelVfio, SocketVfio};
-use groove_serve::{BindError, Event, Server};
+use groove_driver::{Device, Interrupt, KernelVfio, SocketVfio, identify};
+use groove_serve::{BindError, Event, Server, Tap, TapError};
 
 use super::run::signals;
 use super::{device, output, sim};
 use crate::cli::{CutChoice, DeviceAddress, ServeArgs};
 use crate::run::{Bed, RemoteBed};
-use crate::serve::{self, Wire, WireError};
+use crate::serve::{self, Heard, Wire, WireError};
 use crate::sim::{CutRule, Pace};
 use crate::{Failure, exit};
 
@@ -26,26 +26,30 @@ const LOOK_CYCLES: u64 = 500_000;
 /// Runs `groove serve`.
 pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let bed = device::open_served(args)?;
-    if let Some(capture) = &args.capture {
-        // What is wrong with it is said before anybody connects.
-        crate::capture::Reader::open(capture).map_err(|e| sim::capture_failure(&e))?;
-    }
+    let traffic = traffic(args)?;
     let server = Server::bind(&args.socket).map_err(|e| bind_failure(&e))?;
     let path = args.socket.display();
+    let receive = match traffic {
+        Some(Traffic::Capture(_)) => "groove run CAPTURE",
+        _ => "groove run",
+    };
     output::talk(&format!(
-        "serving {} at {path}; receive: groove run CAPTURE --device vfio-user:{path}",
+        "serving {} at {path}; receive: {receive} --device vfio-user:{path}",
         bed.name()
     ))?;
+    if let Some(Traffic::Tap(tap, _)) = &traffic {
+        let name = tap.name();
+        output::talk(&format!("frames come from {name}, once it is up: ip link set {name} up"))?;
+    }
     let stop = signals()?;
     let told = Interrupt::new();
     let told =
         told.map_err(|e| Failure::caused(exit::FAULT, "failed to make an event file", &e))?;
-    let wire = args.capture.as_deref().map(|capture| wire(args, capture));
     let drivers = AtomicU64::new(0);
     std::thread::scope(|scope| {
         let (stop, told, bed) = (&*stop, &told, &*bed);
         let drivers = &drivers;
-        let player = wire.map(|wire| scope.spawn(move || play(bed, &wire, drivers, stop, told)));
+        let player = traffic.map(|t| scope.spawn(move || play(bed, t, drivers, stop, told)));
         scope.spawn(move || {
             while !stop.load(Ordering::Relaxed) && bed.tick(LOOK_CYCLES).is_ok() {
                 std::thread::sleep(LOOK_EVERY);
@@ -73,35 +77,68 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     })
 }
 
-fn wire(args: &ServeArgs, capture: &Path) -> Wire {
+/// What is on the wire.
+enum Traffic {
+    Capture(Wire),
+    /// With the frames of a batch.
+    Tap(Tap, u32),
+}
+
+/// What is wrong with it is said before anybody connects.
+fn traffic(args: &ServeArgs) -> Result<Option<Traffic>, Failure> {
+    let batch = args.batch.unwrap_or(64);
+    if let Some(name) = &args.tap {
+        let code = |e: &TapError| match e {
+            TapError::Name(_) => exit::USAGE,
+            _ => exit::DEVICE,
+        };
+        let tap = Tap::open(name).map_err(|e| Failure::of(code(&e), &e).help(e.help()))?;
+        return Ok(Some(Traffic::Tap(tap, batch)));
+    }
+    let Some(capture) = &args.capture else { return Ok(None) };
+    crate::capture::Reader::open(capture).map_err(|e| sim::capture_failure(&e))?;
     let pace = match args.ticks {
         Some(microseconds) => Pace::Ticks(Duration::from_micros(microseconds)),
-        None => Pace::Batch(args.batch.unwrap_or(64)),
+        None => Pace::Batch(batch),
     };
     let cut = match args.cut {
         CutChoice::Skip => CutRule::Skip,
         CutChoice::Run => CutRule::Run,
     };
-    Wire { capture: capture.into(), pace, cut, limit: args.limit }
+    Ok(Some(Traffic::Capture(Wire { capture: capture.clone(), pace, cut, limit: args.limit })))
 }
 
 fn play(
     bed: &dyn Bed,
-    wire: &Wire,
+    traffic: Traffic,
     drivers: &AtomicU64,
     stop: &AtomicBool,
     told: &Interrupt,
 ) -> Result<(), Failure> {
-    let played = serve::play(bed, wire, drivers, stop, |played| {
-        let how = if played.cut_short { "the driver went after" } else { "played" };
-        // Nobody has to read it.
-        let _ = output::talk(&format!("{how} {} frames", played.frames));
-    });
+    let mut name = String::new();
+    let played = match traffic {
+        Traffic::Capture(wire) => serve::play(bed, &wire, drivers, stop, |played| {
+            let how = if played.cut_short { "the driver went after" } else { "played" };
+            // Nobody has to read it.
+            let _ = output::talk(&format!("{how} {} frames", played.frames));
+        }),
+        Traffic::Tap(mut tap, batch) => {
+            tap.name().clone_into(&mut name);
+            serve::listen(bed, &mut tap, batch, drivers, stop, |heard| {
+                let Heard { frames, lost } = heard;
+                let _ = output::talk(&format!(
+                    "the driver got {frames} frames from {name}; {lost} came to nobody"
+                ));
+            })
+        }
+    };
     played.map_err(|error| {
         // The server has nothing to serve any more.
         let _ = told.signal();
         match &error {
             WireError::Capture(error) => sim::capture_failure(error),
+            WireError::Tap(_) => Failure::of(exit::DEVICE, &error)
+                .help(format!("the interface is gone: see `ip link show {name}`, and serve again")),
             WireError::Bed(source) => device::failure(&error, source),
             _ => Failure::of(exit::DEVICE, &error),
         }
@@ -153,4 +190,10 @@ pub fn attach(address: &DeviceAddress) -> Result<Option<Arc<dyn Bed>>, Failure> 
         }
     };
     Ok(Some(Arc::new(bed)))
+}
+
+/// Queues of a device that is elsewhere: one that is not of our table is refused here.
+pub fn queues(device: &dyn Device) -> Result<u8, Failure> {
+    let identity = identify(device).map_err(|e| Failure::of(exit::DEVICE, &e).help(e.help()))?;
+    Ok(identity.queues as u8)
 }

@@ -8,7 +8,7 @@ use groove_verilator::{BuildOptions, Wave};
 use super::progress::Progress;
 use super::{engine, measured, output};
 use crate::capture::{self, Reader, Writer};
-use crate::cli::{CutChoice, EngineChoice, InputArgs, SimArgs};
+use crate::cli::{CutChoice, EngineChoice, SimArgs};
 use crate::engine::{EngineError, ModelEngine, RtlEngine, RtlOptions};
 use crate::sim::{self, Engines, MismatchReport, SimError, Skipped};
 use crate::{Failure, exit};
@@ -22,7 +22,7 @@ const WAVE_FILE: &str = "groove-mismatch.fst";
 pub fn run(args: &SimArgs) -> Result<(), Failure> {
     check(args)?;
     let setup = args.input.setup();
-    let mut reader = Reader::open(&args.input.capture).map_err(|e| capture_failure(&e))?;
+    let mut reader = Reader::open(&args.capture).map_err(|e| capture_failure(&e))?;
     let engines = engines(args, &setup)?;
     let mut out = match &args.out {
         Some(path) => Some(Writer::create(path).map_err(|e| capture_failure(&e))?),
@@ -52,7 +52,8 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
         let waves = waves(args, mismatch.cycle, &setup);
         return Err(mismatch_failure(args, mismatch, records, waves, Path::new("")));
     }
-    read_failure(&outcome.damage, report.frames, &report.skipped, &args.input)
+    let limit = args.input.limit;
+    read_failure(&outcome.damage, report.frames, &report.skipped, &args.capture, limit)
 }
 
 /// What is wrong with a capture that was run as far as it could be.
@@ -60,18 +61,19 @@ pub fn read_failure(
     damage: &Option<capture::Error>,
     frames: u64,
     skipped: &Skipped,
-    input: &InputArgs,
+    capture: &Path,
+    limit: Option<u64>,
 ) -> Result<(), Failure> {
     if let Some(damage) = damage {
         return Err(capture_failure(damage));
     }
-    let capture = input.capture.display();
+    let capture = capture.display();
     if frames == 0 && skipped.cut > 0 {
         let message = format!("capture {capture}: every frame is cut by the snap length");
         return Err(Failure::usage(message)
             .help("record whole frames with `tcpdump --snapshot-length 0`, or run what is there with --cut run"));
     }
-    if frames == 0 && input.limit != Some(0) {
+    if frames == 0 && limit != Some(0) {
         let message = format!("capture {capture} holds no frame");
         return Err(Failure::usage(message).help("record again while there is traffic"));
     }
@@ -104,7 +106,7 @@ fn engines(args: &SimArgs, setup: &sim::Setup) -> Result<Engines, Failure> {
 fn rtl(args: &SimArgs, setup: &sim::Setup, wave: Option<Wave>) -> Result<RtlEngine, EngineError> {
     let build = BuildOptions {
         width: args.width,
-        queues: args.input.queues.into(),
+        queues: args.input.queue_count().into(),
         trace: wave.is_some(),
         ..BuildOptions::default()
     };
@@ -119,13 +121,13 @@ fn waves(args: &SimArgs, cycle: Option<u64>, setup: &sim::Setup) -> Option<Strin
     if let Some(path) = &args.wave {
         return Some(format!("signals: cycle {cycle} of {}", path.display()));
     }
-    if args.input.capture.is_file() {
+    if args.capture.is_file() {
         // The first build with waves takes minutes. If nobody hears it, go on.
         let talk = format!("repeating the run to record its signals around cycle {cycle}");
         let _ = output::talk(&talk);
     }
     let open = || rtl(args, setup, Some(Wave::around(WAVE_FILE, cycle)));
-    Some(match sim::record_waves(&args.input.capture, setup, Path::new(WAVE_FILE), cycle, open) {
+    Some(match sim::record_waves(&args.capture, setup, Path::new(WAVE_FILE), cycle, open) {
         Ok(time) => format!("signals around cycle {cycle}: {WAVE_FILE}, at time {time}"),
         Err(error) => format!(
             "signals around cycle {cycle} could not be recorded: {error}; repeat it with \
@@ -186,7 +188,7 @@ fn write_kept(mismatch: &MismatchReport, path: &Path) -> Result<(), capture::Err
 
 /// The command line that gives the same result with the fewest records.
 fn repeat(args: &SimArgs, records: u64) -> String {
-    let mut words = vec!["groove".to_owned(), "sim".to_owned(), quote(&args.input.capture)];
+    let mut words = vec!["groove".to_owned(), "sim".to_owned(), quote(&args.capture)];
     let mut add = |flag: &str, value: String| words.push(format!("--{flag} {value}"));
     let engine = match args.engine {
         EngineChoice::Model => "model",
@@ -199,7 +201,7 @@ fn repeat(args: &SimArgs, records: u64) -> String {
         add("set", setting.to_string());
     }
     add("width", args.width.to_string());
-    add("queues", args.input.queues.to_string());
+    add("queues", args.input.queue_count().to_string());
     match args.input.ticks {
         Some(ticks) => add("ticks", ticks.to_string()),
         None => add("batch", args.input.batch.unwrap_or(64).to_string()),
@@ -251,7 +253,7 @@ mod tests {
             SimArgs { input, ..args.clone() }
         };
         assert_eq!(format!("{:?}", same(&again)), format!("{:?}", same(&args)));
-        assert_eq!(Path::new("it's.pcap"), again.input.capture);
+        assert_eq!(Path::new("it's.pcap"), again.capture);
     }
 
     #[test]

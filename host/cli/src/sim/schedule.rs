@@ -4,6 +4,7 @@
 //! - `Ticks(t)`: the capture's own time is cut into intervals of t from its first frame on. Before
 //!   the first frame of a later interval every queue, in ascending order, gets a tick and a
 //!   flush-old token: what was opened in an earlier interval is closed.
+//! - Where a wire rests, the polls that have begun end.
 //! - At the end every queue is flushed, in ascending order.
 //!
 //! Invariants: a jump of time costs one round of tokens, however long it is, since the first round
@@ -84,6 +85,15 @@ impl Schedule {
         }
     }
 
+    /// Tokens when nothing more comes for the moment: the polls that have begun end.
+    pub fn rest(&mut self, tokens: &mut Vec<Token>) {
+        for (queue, polled) in (0..self.queues).zip(&mut self.polled) {
+            if std::mem::take(polled) > 0 {
+                tokens.push(Token { queue, kind: TokenKind::FlushAll });
+            }
+        }
+    }
+
     /// Tokens at the end.
     pub fn end(&self, tokens: &mut Vec<Token>) {
         tokens.extend((0..self.queues).map(|queue| Token { queue, kind: TokenKind::FlushAll }));
@@ -115,6 +125,20 @@ mod tests {
         assert_eq!(tokens, [flush(0), flush(1)]);
         schedule.end(&mut tokens);
         assert_eq!(tokens[2..], [flush(0), flush(1)]);
+    }
+
+    #[test]
+    fn a_rest_ends_the_polls_that_have_begun() {
+        let mut schedule = Schedule::new(Pace::Batch(2), 3);
+        let mut tokens = Vec::new();
+        for queue in [0, 2, 2] {
+            schedule.after(queue, &mut tokens);
+        }
+        tokens.clear();
+        schedule.rest(&mut tokens);
+        assert_eq!(tokens, [Token { queue: 0, kind: TokenKind::FlushAll }]);
+        schedule.rest(&mut tokens);
+        assert_eq!(tokens.len(), 1, "it is at rest already");
     }
 
     #[test]

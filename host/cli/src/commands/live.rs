@@ -1,0 +1,80 @@
+//! `groove run` without a capture: receives from a device elsewhere, reported; Ctrl-C ends it.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use groove_driver::Settings;
+
+use super::run::signals;
+use super::{measured, output, serve, sim};
+use crate::capture::Writer;
+use crate::cli::{RunArgs, SplitChoice};
+use crate::live::{self, LiveError, Plan};
+use crate::{Failure, exit, run};
+
+/// Runs the command.
+pub fn run(args: &RunArgs) -> Result<(), Failure> {
+    let Some(bed) = serve::attach(&args.device)? else {
+        return Err(Failure::usage(
+            "CAPTURE is missing: nothing else comes to a device in this process",
+        )
+        .help(
+            "`groove run CAPTURE`, or a device that has a wire: --device vfio-user:SOCKET, \
+                   --device vfio:BDF",
+        ));
+    };
+    let device = bed.device();
+    let plan = Plan {
+        settings: settings(args, serve::queues(&*device)?),
+        frames: args.frames,
+        time: args.seconds.map(|seconds| Duration::from_secs(seconds.into())),
+    };
+    let mut out = match &args.out {
+        Some(path) => Some(Writer::create(path).map_err(|e| sim::capture_failure(&e))?),
+        None => None,
+    };
+    let stop = signals()?;
+    if plan.frames.is_none() && plan.time.is_none() {
+        output::talk("receiving until Ctrl-C")?;
+    }
+    let (report, result) = live::run(bed.name(), device, &plan, &stop, &mut |delivery| {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        out.as_mut().map_or(Ok(()), |out| out.delivery(now, &delivery.to_spec()))
+    });
+    let written = out.map_or(Ok(()), Writer::finish).map_err(|e| sim::capture_failure(&e));
+    measured::report(args.json.as_deref(), &live::table(&report), &report)?;
+    result.map_err(|error| failure(&error))?;
+    written
+}
+
+fn settings(args: &RunArgs, available: u8) -> Settings {
+    let mut input = args.input.clone();
+    input.queues.get_or_insert(available);
+    let config = input.setup().config;
+    // Nobody out there says where sessions are flushed: the timers do.
+    let timers = Settings::new(config.queues.into());
+    let pool = args.pool as usize;
+    Settings {
+        ring: pool.next_power_of_two(),
+        buffers: pool,
+        buffer_bytes: args.buffer,
+        split: args.split == SplitChoice::On,
+        moderation_time: timers.moderation_time,
+        hold_time: timers.hold_time,
+        ..run::settings(&config)
+    }
+}
+
+fn failure(error: &LiveError) -> Failure {
+    match error {
+        LiveError::Setup(_) => Failure::of(exit::DEVICE, error)
+            .help("take fewer queues, a smaller --pool, or smaller buffers with --buffer"),
+        LiveError::Device(source) => Failure::of(exit::DEVICE, error).help(source.help()),
+        LiveError::Queue(source) => Failure::of(exit::DEVICE, error).help(
+            source.help().unwrap_or("see whether the device is still there: groove devices, dmesg"),
+        ),
+        LiveError::Capture(source) => sim::capture_failure(source),
+        LiveError::Buffers(..) => {
+            Failure::of(exit::FAULT, error).help("this is a fault of Groove: please report it")
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! `groove serve --tap`: what the kernel sends for real programs arrives through the device.
+//!
+//! Each test has network namespaces of its own, which go with the processes that hold them. They
+//! need root; without it they are skipped by name.
+
+mod support;
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use groove::capture::Reader;
+use groove_driver::{Nic, Receiver, Settings, SocketVfio};
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use support::groove;
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// A process with a network namespace of its own, which goes with it.
+struct Namespace(Child);
+
+impl Namespace {
+    fn of(program: &str, args: &[&str], dir: &Path) -> Self {
+        let log = fs::File::create(dir.join("log")).unwrap();
+        let mut command = Command::new("unshare");
+        command.arg("--net").arg(program).args(args).current_dir(dir);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+        let child = command.spawn().unwrap();
+        // It has its namespace once it is no longer `unshare`.
+        let (own, path) = (fs::read_link("/proc/self/ns/net").unwrap(), Self::path(child.id()));
+        until("a namespace", || fs::read_link(&path).is_ok_and(|link| link != own));
+        Self(child)
+    }
+
+    fn path(process: u32) -> String {
+        format!("/proc/{process}/ns/net")
+    }
+
+    /// `groove serve` in a namespace, there.
+    fn serve(dir: &Path) -> Self {
+        let args = ["serve", "--socket", "s", "--tap", "g0", "--queues", "2"];
+        let served = Self::of(env!("CARGO_BIN_EXE_groove"), &args, dir);
+        until("the server", || dir.join("s").exists());
+        served
+    }
+
+    /// Runs in a thread that has gone into the namespace.
+    fn run<T: Send>(&self, what: impl FnOnce() -> T + Send) -> T {
+        let file = fs::File::open(Self::path(self.0.id())).unwrap();
+        std::thread::scope(|scope| {
+            let thread = scope.spawn(move || {
+                let kind = Some(LinkNameSpaceType::Network);
+                move_into_link_name_space(file.as_fd(), kind).unwrap();
+                what()
+            });
+            thread.join().unwrap()
+        })
+    }
+
+    /// `ip` in the namespace, once for each line, without IPv6's own chatter.
+    fn ip(&self, lines: &str) {
+        self.run(|| {
+            for which in ["all", "default"] {
+                let path = format!("/proc/sys/net/ipv6/conf/{which}/disable_ipv6");
+                let _ = fs::write(path, "1");
+            }
+            for line in lines.lines().map(str::trim).filter(|line| !line.is_empty()) {
+                let output = Command::new("ip").args(line.split(' ')).output().unwrap();
+                assert!(output.status.success(), "ip {line}: {output:?}");
+            }
+        });
+    }
+}
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[track_caller]
+fn until(what: &str, mut done: impl FnMut() -> bool) {
+    let end = Instant::now() + LIMIT;
+    while !done() {
+        assert!(Instant::now() < end, "no {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Whether this machine lets a test have namespaces, bridges and TAP interfaces.
+fn can_run(test: &str) -> bool {
+    let probe = "ip link add br0 type bridge && ip tuntap add dev tap0 mode tap";
+    let output = Command::new("unshare").args(["--net", "sh", "-c", probe]).output();
+    let can = output.is_ok_and(|output| output.status.success());
+    if !can {
+        println!("skipped: {test}: needs root, iproute2, and a kernel with TAP and bridge");
+    }
+    can
+}
+
+fn attach(dir: &Path) -> Vec<Receiver> {
+    let device = SocketVfio::open(&dir.join("s")).unwrap();
+    let nic = Nic::open(Arc::new(device), &Settings::new(2)).unwrap();
+    nic.queues.into_iter().map(|queue| queue.attach().unwrap()).collect()
+}
+
+/// One direction of a TCP connection, put together from what was delivered.
+#[derive(Default)]
+struct Stream {
+    first: Option<u32>,
+    bytes: Vec<u8>,
+    merged: usize,
+}
+
+impl Stream {
+    /// Takes a delivery, if it is of the stream: IPv4, TCP, to that port.
+    fn take(&mut self, frame: &[u8], segments: u16, port: u16) {
+        let u16_at = |at: usize| u16::from_be_bytes([frame[at], frame[at + 1]]);
+        if frame.len() < 54 || u16_at(12) != 0x0800 || frame[23] != 6 || u16_at(36) != port {
+            return;
+        }
+        let start = 34 + usize::from(frame[46] >> 4) * 4;
+        let sequence = u32::from(u16_at(38)) << 16 | u32::from(u16_at(40));
+        if frame[47] & 2 != 0 {
+            self.first = Some(sequence.wrapping_add(1));
+            return;
+        }
+        // The bytes behind the datagram are padding.
+        let payload = &frame[start..14 + usize::from(u16_at(16))];
+        let at = sequence.wrapping_sub(self.first.expect("SYN came first")) as usize;
+        if payload.is_empty() {
+            return;
+        }
+        self.merged += usize::from(segments > 1);
+        self.bytes.resize(self.bytes.len().max(at + payload.len()), 0);
+        self.bytes[at..][..payload.len()].copy_from_slice(payload);
+    }
+}
+
+/// A TCP connection between two namespaces, on a bridge that acts as a hub: the device hears it.
+#[test]
+fn what_a_program_sends_comes_out() {
+    if !can_run("what_a_program_sends_comes_out") {
+        return;
+    }
+    const BYTES: usize = 300_000;
+    const PORT: u16 = 9000;
+    let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let server = Namespace::serve(dir.path());
+    let peer = Namespace::of("sleep", &["300"], other.path());
+    server.ip(&format!(
+        "link add br0 type bridge ageing_time 0
+         link add pa type veth peer name va
+         link add pb type veth peer name vb netns {}
+         link set dev pa master br0
+         link set dev pb master br0
+         link set dev g0 master br0
+         address add 10.9.0.1/24 dev va",
+        peer.0.id()
+    ));
+    peer.ip("address add 10.9.0.2/24 dev vb\nlink set dev vb up");
+    let mut receivers = attach(dir.path());
+    for name in ["br0", "pa", "pb", "g0", "va"] {
+        server.ip(&format!("link set dev {name} up"));
+    }
+    let sent: Vec<u8> = (0..BYTES).map(|i| (i * 7 + i / 256) as u8).collect();
+    let listener = peer.run(|| TcpListener::bind(("10.9.0.2", PORT)).unwrap());
+    let mut stream = Stream::default();
+    std::thread::scope(|scope| {
+        let received = scope.spawn(move || {
+            let mut bytes = Vec::new();
+            listener.accept().unwrap().0.read_to_end(&mut bytes).unwrap();
+            bytes
+        });
+        let sender = scope.spawn(|| {
+            server.run(|| {
+                let mut connection = TcpStream::connect(("10.9.0.2", PORT)).unwrap();
+                connection.write_all(&sent).unwrap();
+                connection.shutdown(Shutdown::Write).unwrap();
+            });
+        });
+        let end = Instant::now() + LIMIT;
+        while stream.bytes.len() < BYTES {
+            assert!(Instant::now() < end, "{} of {BYTES} bytes came", stream.bytes.len());
+            for receiver in &mut receivers {
+                let take = |delivery: groove_driver::Delivery| {
+                    let mut frame = Vec::new();
+                    delivery.copy_to_frame(&mut frame);
+                    stream.take(&frame, delivery.metadata().gso_segs, PORT);
+                };
+                receiver.poll(64, take).unwrap();
+            }
+        }
+        sender.join().unwrap();
+        assert!(received.join().unwrap() == sent, "the program at the other end");
+    });
+    assert!(stream.bytes == sent, "what came through the device");
+    assert!(stream.merged > 0, "segments of a bulk transfer are merged");
+}
+
+/// `groove run` without a capture, and datagrams to a neighbour that is not there.
+#[test]
+fn datagrams_are_received_without_a_capture() {
+    if !can_run("datagrams_are_received_without_a_capture") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let server = Namespace::serve(dir.path());
+    server.ip("address add 10.8.0.1/24 dev g0
+         link set dev g0 mtu 9600 up
+         neighbour add 10.8.0.2 lladdr 02:00:00:00:00:02 dev g0 nud permanent");
+    let socket = server.run(|| UdpSocket::bind("10.8.0.1:0").unwrap());
+    let done = AtomicBool::new(false);
+    let run = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // 9,216 bytes are the longest frame that the device takes.
+            for number in 0u32.. {
+                let mut datagram = vec![0; if number % 4 == 3 { 9300 } else { 1 }];
+                datagram.extend(number.to_be_bytes());
+                socket.send_to(&datagram, "10.8.0.2:9000").unwrap();
+                std::thread::sleep(Duration::from_millis(2));
+                if done.load(Ordering::Relaxed) {
+                    return;
+                }
+            }
+        });
+        let args = ["run", "--device", "vfio-user:s", "--frames", "20", "--out", "x.pcapng"];
+        let run = groove(dir.path(), &[&args[..], &["--seconds", "60", "--json"]].concat());
+        done.store(true, Ordering::Relaxed);
+        run
+    });
+    assert_eq!(run.code, 0, "{}", run.shown());
+    let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(report["ended"], "frames", "{report}");
+    assert_eq!(report["queue_count"], 2, "as many as the device has");
+    assert!(report["counters"]["counters"]["DROP_OVERSIZE"].as_u64().unwrap() > 0, "{report}");
+    let mut reader = Reader::open(&dir.path().join("x.pcapng")).unwrap();
+    let mut numbers = Vec::new();
+    while let Some(frame) = reader.next_frame().unwrap() {
+        assert_eq!(frame.bytes.len(), 60, "padded as a MAC pads it");
+        numbers.push(u32::from_be_bytes(frame.bytes[43..47].try_into().unwrap()));
+    }
+    assert!(numbers.len() >= 20, "{numbers:?}");
+    // Three of four, none missing in between, each once.
+    let expected = (numbers[0]..).filter(|number| number % 4 != 3).take(numbers.len());
+    assert_eq!(numbers, expected.collect::<Vec<_>>());
+}
+
+#[test]
+fn interfaces_that_cannot_be_had_are_explained() {
+    if !can_run("interfaces_that_cannot_be_had_are_explained") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let server = Namespace::serve(dir.path());
+    let serve = |name: &str| {
+        let args = ["serve", "--socket", "other", "--tap", name];
+        server.run(|| groove(dir.path(), &args).shown())
+    };
+    insta::assert_snapshot!("serve_tap_taken", serve("g0"));
+    insta::assert_snapshot!("serve_tap_other_kind", serve("lo"));
+    // It goes away under the server.
+    server.ip("link delete dev g0");
+    until("an end of the server", || !dir.path().join("s").exists());
+    let log = fs::read_to_string(dir.path().join("log")).unwrap();
+    assert!(log.contains("error: failed to read from the TAP interface"), "{log}");
+}
