@@ -508,6 +508,24 @@ conformance!(hardware_512, Rtl::wide;
     tokens_and_bad_frames_come_through,
 );
 
+// The function that QEMU attaches: few rounds, as every register access is a message and a wait.
+conformance!(socket_hardware, Socketed::hardware;
+    random_frames_in_bulk,
+    rings_wrap,
+    an_uncovered_frame_changes_nothing,
+    moderation_waits_and_flushes,
+    hold_time_is_bounded,
+    buffers_are_conserved,
+    the_last_handle_resets_the_device,
+    unmapped_memory_is_never_written,
+    tokens_and_bad_frames_come_through,
+);
+
+conformance!(socket_hardware_running, Socketed::running_hardware;
+    no_wake_up_is_lost_between_threads,
+    the_last_handle_resets_the_device,
+);
+
 // With a clock that runs by itself.
 conformance!(hardware_running, Rtl::running;
     nothing_is_lost_across_threads,

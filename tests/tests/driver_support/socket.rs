@@ -10,6 +10,7 @@ use groove_driver::{Device, Interrupt, SocketVfio};
 use groove_serve::Server;
 use groove_spec::TokenKind;
 
+use super::rtl::Rtl;
 use super::{Software, Testbed};
 
 /// A bed whose device is served.
@@ -18,16 +19,28 @@ pub struct Socketed {
     device: Arc<SocketVfio>,
     stop: Arc<Interrupt>,
     server: Option<JoinHandle<()>>,
+    /// A simulation at the other end: as few rounds as a test can do with.
+    is_slow: bool,
     _directory: tempfile::TempDir,
 }
 
 impl Socketed {
     /// The software device, served.
     pub fn open(parameters: Parameters) -> Box<dyn Testbed> {
-        Box::new(Self::new(Software::open(parameters)))
+        Box::new(Self::new(Software::open(parameters), false))
     }
 
-    fn new(bed: Box<dyn Testbed>) -> Self {
+    /// The Verilated hardware, served.
+    pub fn hardware(parameters: Parameters) -> Box<dyn Testbed> {
+        Box::new(Self::new(Rtl::wide(parameters), true))
+    }
+
+    /// The same with a clock that runs by itself, as `groove serve` has it.
+    pub fn running_hardware(parameters: Parameters) -> Box<dyn Testbed> {
+        Box::new(Self::new(Rtl::running(parameters), true))
+    }
+
+    fn new(bed: Box<dyn Testbed>, is_slow: bool) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("s");
         let server = Server::bind(&path).unwrap();
@@ -35,7 +48,7 @@ impl Socketed {
         let (device, told) = (bed.device(), Arc::clone(&stop));
         let server = std::thread::spawn(move || server.run(&device, &told, |_| ()).unwrap());
         let device = Arc::new(SocketVfio::open(&path).unwrap());
-        Self { bed, device, stop, server: Some(server), _directory: directory }
+        Self { bed, device, stop, server: Some(server), is_slow, _directory: directory }
     }
 }
 
@@ -70,5 +83,9 @@ impl Testbed for Socketed {
 
     fn journal(&self) -> Vec<Step> {
         self.bed.journal()
+    }
+
+    fn share(&self, full: usize, least: usize) -> usize {
+        if self.is_slow { least } else { full.max(least) }
     }
 }
