@@ -212,6 +212,17 @@ pub enum SetupError {
     Vector(#[source] io::Error),
 }
 
+impl SetupError {
+    /// What can be done, if it is known.
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            Self::Identity(error) => Some(error.help()),
+            Self::Device(error) => error.help(),
+            _ => None,
+        }
+    }
+}
+
 /// What all queues of a device share.
 pub struct Core {
     /// The device.

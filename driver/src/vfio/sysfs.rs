@@ -185,7 +185,7 @@ impl Sysfs {
             driver_override: text(&at.join("driver_override")).and_then(some),
             group: target(&at.join("iommu_group")).and_then(|name| name.parse().ok()),
             link,
-            interfaces: interfaces(&at.join("net")),
+            interfaces: interfaces(&at),
             resets: text(&at.join("reset_method")).unwrap_or_default(),
         })
     }
@@ -224,13 +224,20 @@ impl Sysfs {
     }
 }
 
-fn interfaces(net: &Path) -> Vec<Interface> {
-    let Ok(entries) = fs::read_dir(net) else { return Vec::new() };
-    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let mut interfaces: Vec<_> = names
-        .map(|name| {
+/// Interfaces of a function, or of the virtio device that it carries.
+fn interfaces(function: &Path) -> Vec<Interface> {
+    let names = |at: &Path| {
+        let entries = fs::read_dir(at).into_iter().flatten();
+        entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect::<Vec<_>>()
+    };
+    let carried = names(function).into_iter().filter(|name| name.starts_with("virtio"));
+    let nets = carried.map(|name| function.join(name).join("net"));
+    let mut interfaces: Vec<_> = std::iter::once(function.join("net"))
+        .chain(nets)
+        .flat_map(|net| names(&net).into_iter().map(move |name| (net.join(&name), name)))
+        .map(|(at, name)| {
             // Bit 0 of the flags is IFF_UP.
-            let up = number(&net.join(&name).join("flags")).is_some_and(|flags| flags & 1 == 1);
+            let up = number(&at.join("flags")).is_some_and(|flags| flags & 1 == 1);
             Interface { name, up }
         })
         .collect();

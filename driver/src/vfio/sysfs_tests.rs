@@ -86,6 +86,9 @@ fn functions_are_listed_with_all_that_is_known() {
     let up: Vec<_> = first.interfaces.iter().map(|i| (i.name.as_str(), i.up)).collect();
     assert_eq!(up, [("eth0", true), ("eth1", false)]);
     assert_eq!((&found[1].driver, found[1].group), (&None, None));
+    tree.file("sys/bus/pci/devices/0000:00:03.0/virtio0/net/eth2/flags", "0x1003\n");
+    let carried = &tree.sysfs().functions()[1].interfaces;
+    assert_eq!(*carried, [Interface { name: "eth2".into(), up: true }]);
 }
 
 #[test]

@@ -102,6 +102,30 @@ fn both_ends_agree_without_being_told() {
     assert_eq!((&report["result"], &report["queue_count"]), (&"equal".into(), &3.into()));
 }
 
+/// The device's process is killed under a driver that waits: the driver says so, and ends.
+#[test]
+fn a_killed_server_ends_the_driver() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut served = Serve::start(dir.path(), &["--queues", "2"]);
+    let args = ["run", "--device", "vfio-user:s", "--seconds", "120"];
+    let run = std::thread::scope(|scope| {
+        let driver = scope.spawn(|| groove(dir.path(), &args));
+        let end = Instant::now() + Duration::from_secs(60);
+        while !fs::read_to_string(dir.path().join("serve.log")).unwrap().contains("a driver is") {
+            assert!(Instant::now() < end, "no driver came");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        // Its set-up is done, most likely; if not, it must end all the same.
+        std::thread::sleep(Duration::from_millis(200));
+        served.0.kill().unwrap();
+        driver.join().unwrap()
+    });
+    assert_eq!(run.code, 3, "{}", run.shown());
+    assert!(run.stdout.contains("ended by failure"), "{}", run.shown());
+    assert!(run.stderr.contains("closed the connection"), "{}", run.shown());
+    assert!(run.stderr.contains("help: "), "{}", run.shown());
+}
+
 /// Another capture at the other end: the first delivery that differs is told.
 #[test]
 fn another_capture_is_a_mismatch() {

@@ -16,11 +16,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use groove::capture::Reader;
-use groove_driver::{Nic, Receiver, Settings, SocketVfio};
+use groove_driver::{Device, Nic, Receiver, Settings, SocketVfio, identify};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use support::groove;
 
-const LIMIT: Duration = Duration::from_secs(60);
+/// For everything, a build of the hardware included.
+const LIMIT: Duration = Duration::from_secs(300);
 
 /// A process with a network namespace of its own, which goes with it.
 struct Namespace(Child);
@@ -43,10 +44,13 @@ impl Namespace {
     }
 
     /// `groove serve` in a namespace, there.
-    fn serve(dir: &Path) -> Self {
-        let args = ["serve", "--socket", "s", "--tap", "g0", "--queues", "2"];
+    fn serve(dir: &Path, more: &[&str]) -> Self {
+        let args = [&["serve", "--socket", "s", "--tap", "g0"], more].concat();
         let served = Self::of(env!("CARGO_BIN_EXE_groove"), &args, dir);
-        until("the server", || dir.join("s").exists());
+        // Hardware may have to be built first.
+        let log = || fs::read_to_string(dir.join("log")).unwrap();
+        until("the server", || dir.join("s").exists() || log().contains("error:"));
+        assert!(dir.join("s").exists(), "{}", log());
         served
     }
 
@@ -106,8 +110,10 @@ fn can_run(test: &str) -> bool {
 }
 
 fn attach(dir: &Path) -> Vec<Receiver> {
-    let device = SocketVfio::open(&dir.join("s")).unwrap();
-    let nic = Nic::open(Arc::new(device), &Settings::new(2)).unwrap();
+    let device: Arc<dyn Device> = Arc::new(SocketVfio::open(&dir.join("s")).unwrap());
+    let queues = identify(&*device).unwrap().queues;
+    let settings = Settings { ring: 256, buffers: 256, ..Settings::new(queues) };
+    let nic = Nic::open(device, &settings).unwrap();
     nic.queues.into_iter().map(|queue| queue.attach().unwrap()).collect()
 }
 
@@ -145,15 +151,10 @@ impl Stream {
 }
 
 /// A TCP connection between two namespaces, on a bridge that acts as a hub: the device hears it.
-#[test]
-fn what_a_program_sends_comes_out() {
-    if !can_run("what_a_program_sends_comes_out") {
-        return;
-    }
-    const BYTES: usize = 300_000;
+fn a_connection_goes_by(more: &[&str], bytes: usize) {
     const PORT: u16 = 9000;
     let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let server = Namespace::serve(dir.path());
+    let server = Namespace::serve(dir.path(), more);
     let peer = Namespace::of("sleep", &["300"], other.path());
     server.ip(&format!(
         "link add br0 type bridge ageing_time 0
@@ -170,7 +171,7 @@ fn what_a_program_sends_comes_out() {
     for name in ["br0", "pa", "pb", "g0", "va"] {
         server.ip(&format!("link set dev {name} up"));
     }
-    let sent: Vec<u8> = (0..BYTES).map(|i| (i * 7 + i / 256) as u8).collect();
+    let sent: Vec<u8> = (0..bytes).map(|i| (i * 7 + i / 256) as u8).collect();
     let listener = peer.run(|| TcpListener::bind(("10.9.0.2", PORT)).unwrap());
     let mut stream = Stream::default();
     std::thread::scope(|scope| {
@@ -187,8 +188,8 @@ fn what_a_program_sends_comes_out() {
             });
         });
         let end = Instant::now() + LIMIT;
-        while stream.bytes.len() < BYTES {
-            assert!(Instant::now() < end, "{} of {BYTES} bytes came", stream.bytes.len());
+        while stream.bytes.len() < bytes {
+            assert!(Instant::now() < end, "{} of {bytes} bytes came", stream.bytes.len());
             for receiver in &mut receivers {
                 let take = |delivery: groove_driver::Delivery| {
                     let mut frame = Vec::new();
@@ -205,6 +206,24 @@ fn what_a_program_sends_comes_out() {
     assert!(stream.merged > 0, "segments of a bulk transfer are merged");
 }
 
+#[test]
+fn what_a_program_sends_comes_out() {
+    if can_run("what_a_program_sends_comes_out") {
+        a_connection_goes_by(&["--queues", "2"], 300_000);
+    }
+}
+
+/// One build for all: the default width and queues.
+#[test]
+fn what_a_program_sends_comes_out_of_hardware() {
+    let test = "what_a_program_sends_comes_out_of_hardware";
+    if !support::installed("verilator") {
+        println!("skipped: {test}: needs verilator");
+    } else if can_run(test) {
+        a_connection_goes_by(&["--device", "rtl"], 60_000);
+    }
+}
+
 /// `groove run` without a capture, and datagrams to a neighbour that is not there.
 #[test]
 fn datagrams_are_received_without_a_capture() {
@@ -212,7 +231,7 @@ fn datagrams_are_received_without_a_capture() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    let server = Namespace::serve(dir.path());
+    let server = Namespace::serve(dir.path(), &["--queues", "2"]);
     server.ip("address add 10.8.0.1/24 dev g0
          link set dev g0 mtu 9600 up
          neighbour add 10.8.0.2 lladdr 02:00:00:00:00:02 dev g0 nud permanent");
@@ -259,7 +278,7 @@ fn interfaces_that_cannot_be_had_are_explained() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    let server = Namespace::serve(dir.path());
+    let server = Namespace::serve(dir.path(), &["--queues", "2"]);
     let serve = |name: &str| {
         let args = ["serve", "--socket", "other", "--tap", name];
         server.run(|| groove(dir.path(), &args).shown())

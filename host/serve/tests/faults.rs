@@ -2,8 +2,8 @@
 
 mod support;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use groove_device::{ModelDevice, Parameters};
@@ -56,6 +56,8 @@ struct Breakable {
     fails: AtomicBool,
     pause: AtomicU64,
     spec_id: Option<u32>,
+    /// What the driver is signalled by.
+    vectors: Mutex<Vec<Arc<Interrupt>>>,
 }
 
 impl Breakable {
@@ -67,6 +69,7 @@ impl Breakable {
             fails,
             pause: AtomicU64::new(0),
             spec_id,
+            vectors: Mutex::default(),
         });
         let dyn_front: Arc<dyn Device> = Arc::clone(&front) as Arc<dyn Device>;
         (front, Served::of(dyn_front, device, Duration::from_secs(5)))
@@ -107,6 +110,7 @@ impl Device for Breakable {
         self.device.vectors()
     }
     fn set_interrupts(&self, interrupts: &[Arc<Interrupt>]) -> Result<(), Error> {
+        *self.vectors.lock().unwrap() = interrupts.to_vec();
         self.device.set_interrupts(interrupts)
     }
     fn reset(&self) -> Result<(), Error> {
@@ -274,6 +278,38 @@ fn lost_and_spurious_interrupts_do_no_harm() {
     assert!(vector.wait(Duration::ZERO).unwrap());
     assert!(!vector.wait(Duration::ZERO).unwrap(), "one wait takes them all");
     assert_eq!(queue.poll(9, |_| ()).unwrap(), 0);
+    queue.stop(|_| ()).unwrap();
+}
+
+/// The device signals as fast as it can, for nothing, while frames come: each wait ends, none is
+/// missed, and the server answers as before.
+#[test]
+fn an_interrupt_storm_stops_nothing() {
+    let (front, served) = Breakable::served(None);
+    let settings = Settings { queues: 1, ..small() };
+    let nic = Nic::open(Arc::new(served.driver()), &settings).unwrap();
+    let mut queue = nic.queues.into_iter().next().unwrap().attach().unwrap();
+    let (over, storms) = (AtomicBool::new(false), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                front.vectors.lock().unwrap().iter().for_each(|vector| vector.signal().unwrap());
+                storms.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        let end = Instant::now() + Duration::from_secs(20);
+        for number in 0..50 {
+            served.device.inject(&frame(number), false).unwrap();
+            let mut got = 0;
+            while got == 0 && Instant::now() < end {
+                queue.wait(Duration::from_secs(5)).unwrap();
+                got = queue.poll(9, |_| ()).unwrap();
+            }
+            assert_eq!(got, 1, "frame {number}");
+        }
+        over.store(true, Ordering::Relaxed);
+    });
+    assert!(storms.into_inner() > 50, "it was no storm");
     queue.stop(|_| ()).unwrap();
 }
 

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use groove_driver::Settings;
 
-use super::run::signals;
+use super::run::{setup_help, signals};
 use super::{measured, output, serve, sim};
 use crate::capture::Writer;
 use crate::cli::{RunArgs, SplitChoice};
@@ -66,8 +66,7 @@ fn settings(args: &RunArgs, available: u8) -> Settings {
 
 fn failure(error: &LiveError) -> Failure {
     match error {
-        LiveError::Setup(_) => Failure::of(exit::DEVICE, error)
-            .help("take fewer queues, a smaller --pool, or smaller buffers with --buffer"),
+        LiveError::Setup(source) => Failure::of(exit::DEVICE, error).help(setup_help(source)),
         LiveError::Device(source) => Failure::of(exit::DEVICE, error).help(source.help()),
         LiveError::Queue(source) => Failure::of(exit::DEVICE, error).help(
             source.help().unwrap_or("see whether the device is still there: groove devices, dmesg"),

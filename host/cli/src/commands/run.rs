@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use groove_driver::SetupError;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
@@ -87,6 +88,12 @@ pub fn signals() -> Result<Arc<AtomicBool>, Failure> {
     Ok(stop)
 }
 
+/// What to do when the driver does not take a device.
+pub fn setup_help(error: &SetupError) -> &'static str {
+    let sizes = "take fewer queues, a smaller --pool, or smaller buffers with --buffer";
+    error.help().unwrap_or(sizes)
+}
+
 fn run_failure(error: &RunError) -> Failure {
     match error {
         RunError::Config(_) => Failure::of(exit::USAGE, error)
@@ -96,8 +103,7 @@ fn run_failure(error: &RunError) -> Failure {
         RunError::Queue(source) if source.help().is_some() => {
             Failure::of(exit::DEVICE, error).help(source.help().unwrap_or_default())
         }
-        RunError::Setup(_) => Failure::of(exit::DEVICE, error)
-            .help("take fewer queues, a smaller --pool, or smaller buffers with --buffer"),
+        RunError::Setup(source) => Failure::of(exit::DEVICE, error).help(setup_help(source)),
         _ => Failure::of(exit::FAULT, error).help("this is a fault of Groove: please report it"),
     }
 }
