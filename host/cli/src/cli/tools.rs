@@ -12,7 +12,7 @@ use crate::synth::{Target, blocks};
 /// Arguments of `groove synth`.
 #[derive(Debug, Args)]
 pub struct SynthArgs {
-    /// Only this block [default: every block, then the whole pipeline]
+    /// Only this block [default: every block, the whole pipeline and the whole NIC]
     #[arg(long, value_name = "BLOCK", value_parser = PossibleValuesParser::new(blocks::names()))]
     pub block: Option<String>,
 

@@ -1,17 +1,20 @@
-//! The blocks of the pipeline, cut out of one emission.
+//! The blocks of the pipeline and of the NIC, cut out of one emission of each.
 //!
 //! Invariant: every stage of the table, and every part between stages, is a module of the emitted
-//! pipeline (`every_block_is_a_module`).
+//! pipeline or NIC (`every_block_is_a_module`).
 
 use super::{Request, SynthError, Target};
-use groove_hdl::pipeline::{self, Parameters, TOP};
+use groove_hdl::pipeline::{self, ParameterError, Parameters};
+use groove_hdl::{emit::Design, nic};
 use std::sync::Arc;
 
 /// Name of the whole pipeline among the blocks.
 pub const PIPELINE: &str = "pipeline";
+/// Name of the whole NIC among the blocks.
+pub const NIC: &str = "nic";
 
 /// Block and its instance in the pipeline, in the order of the data; the whole pipeline last.
-const BLOCKS: [(&str, &str); 13] = [
+const PIPELINE_BLOCKS: [Block; 13] = [
     ("ingress", "ingress"),
     ("collect", "collect"),
     ("parse", "parse"),
@@ -27,13 +30,35 @@ const BLOCKS: [(&str, &str); 13] = [
     (PIPELINE, ""),
 ];
 
+/// The same of what the NIC adds to the pipeline; the whole NIC last.
+const NIC_BLOCKS: [Block; 10] = [
+    ("frame-gate", "frame_gate"),
+    ("place", "place"),
+    ("complete", "complete"),
+    ("prefetch", "prefetch"),
+    ("mover", "mover"),
+    ("dma-guard", "dma_guard"),
+    ("axi-lite", "axi_lite"),
+    ("queues", "queues"),
+    ("interrupts", "interrupts"),
+    (NIC, ""),
+];
+
+type Emit = fn(&Parameters) -> Result<Design, ParameterError>;
+/// Block and instance.
+type Block = (&'static str, &'static str);
+
+/// What is emitted: its blocks, its name and how.
+const TOPS: [(&[Block], &str, Emit); 2] =
+    [(&PIPELINE_BLOCKS, pipeline::TOP, pipeline::emit), (&NIC_BLOCKS, nic::TOP, nic::emit)];
+
 /// Names of all blocks.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    BLOCKS.iter().map(|(name, _)| *name)
+    PIPELINE_BLOCKS.iter().chain(&NIC_BLOCKS).map(|(name, _)| *name)
 }
 
-fn module(instance: &str) -> String {
-    if instance.is_empty() { TOP.into() } else { format!("{TOP}_{instance}") }
+fn module(top: &str, instance: &str) -> String {
+    if instance.is_empty() { top.into() } else { format!("{top}_{instance}") }
 }
 
 /// What is to be synthesised for one block or all, on one target or all.
@@ -42,16 +67,21 @@ pub fn requests(
     block: Option<&str>,
     target: Option<Target>,
 ) -> Result<Vec<Request>, SynthError> {
-    let design = pipeline::emit(parameters).map_err(|e| SynthError::Parameters(e.to_string()))?;
-    let verilog: Arc<str> = design.verilog.into();
+    let wanted = |name: &str| block.is_none_or(|b| b == name);
     let mut requests = Vec::new();
-    for (name, instance) in BLOCKS {
-        for to in Target::ALL {
-            if block.is_none_or(|b| b == name) && target.is_none_or(|t| t == to) {
+    for (blocks, top, emit) in TOPS {
+        // Emission takes seconds.
+        if !blocks.iter().any(|(name, _)| wanted(name)) {
+            continue;
+        }
+        let design = emit(parameters).map_err(|e| SynthError::Parameters(e.to_string()))?;
+        let verilog: Arc<str> = design.verilog.into();
+        for (name, instance) in blocks.iter().filter(|(name, _)| wanted(name)) {
+            for to in Target::ALL.into_iter().filter(|t| target.is_none_or(|to| to == *t)) {
                 requests.push(Request {
                     verilog: verilog.clone(),
-                    module: module(instance),
-                    block: name.into(),
+                    module: module(top, instance),
+                    block: (*name).into(),
                     target: to,
                 });
             }
@@ -72,7 +102,7 @@ mod tests {
     #[test]
     fn every_block_is_a_module() {
         let requests = requests(&Parameters::default(), None, Some(Target::Ecp5)).unwrap();
-        assert_eq!(requests.len(), BLOCKS.len());
+        assert_eq!(requests.len(), names().count());
         for request in &requests {
             let header = format!("\nmodule {}(", request.module);
             let count = request.verilog.matches(&header).count();
