@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use groove::golden::{self, Case, DeviceRunner, Outcome, configuration};
-use groove::run::{Bed, ModelBed, RtlBed};
+use groove::run::{ModelBed, RtlBed};
 use groove_device::verilated::{Options, VerilatedDevice};
 
 const KERNELS: [&str; 4] = ["6.12.117", "6.18.44", "7.3.4", "7.3.4+pppoe"];
@@ -19,12 +19,12 @@ fn root() -> PathBuf {
 }
 
 /// Runs all cases on one kernel's rules; gives how many were equal.
-fn equal(bed: &Arc<dyn Bed>, cases: &[Case], label: &str) -> usize {
+fn equal(runners: &mut [DeviceRunner], cases: &[Case], label: &str) -> usize {
     let config = configuration(label).expect("a known kernel");
-    let mut runner = DeviceRunner(Arc::clone(bed));
+    let outcomes = golden::run_all(runners, cases, label, &config).expect("the device runs");
     let (mut equal, mut differing) = (0, Vec::new());
-    for case in cases {
-        match golden::run(&mut runner, case, label, &config).expect("the device runs") {
+    for (case, outcome) in cases.iter().zip(outcomes) {
+        match outcome {
             None => panic!("{}: no record of {label}", case.name),
             Some(Outcome::LeftOut(_)) => {}
             Some(Outcome::Equal) => equal += 1,
@@ -42,19 +42,29 @@ fn own() -> Vec<Case> {
     golden::cases(&root().join("tests/golden")).expect("our own cases are readable")
 }
 
+/// Each kernel in its turn.
+fn every_kernel(runners: &mut [DeviceRunner], cases: &[Case], cases_min: usize) {
+    for label in KERNELS {
+        let equal = equal(runners, cases, label);
+        println!("{label}: {equal} of {} cases equal", cases.len());
+        assert!(equal >= cases_min, "{label}: only {equal} cases remain");
+    }
+}
+
+/// A device for each core.
+fn hardware() -> Vec<DeviceRunner> {
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
+    let open = || VerilatedDevice::open(&Options::default()).expect("the hardware builds");
+    (0..cores).map(|_| DeviceRunner::new(Arc::new(RtlBed::new(open())))).collect()
+}
+
 #[test]
 fn the_driver_delivers_what_kernels_delivered() {
-    let (cases, bed) = (own(), Arc::new(ModelBed::new(1)) as Arc<dyn Bed>);
-    for label in KERNELS {
-        let equal = equal(&bed, &cases, label);
-        assert!(equal >= OWN_CASES_MIN, "{label}: only {equal} cases remain");
-    }
+    let mut runners = [DeviceRunner::new(Arc::new(ModelBed::new(1)))];
+    every_kernel(&mut runners, &own(), OWN_CASES_MIN);
 }
 
 #[test]
 fn the_driver_delivers_from_hardware_what_kernels_delivered() {
-    let device = VerilatedDevice::open(&Options::default()).expect("the hardware builds");
-    let bed = Arc::new(RtlBed::new(device)) as Arc<dyn Bed>;
-    let equal = equal(&bed, &own(), "7.3.4");
-    assert!(equal >= OWN_CASES_MIN, "only {equal} cases remain");
+    every_kernel(&mut hardware(), &own(), OWN_CASES_MIN);
 }

@@ -1,9 +1,10 @@
 //! What goes into a run of the receive pipeline, and what comes out.
 
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use groove_hdl::emit::Design;
-use groove_hdl::pipeline::ParameterError;
+use groove_hdl::pipeline::{ParameterError, Parameters};
 use groove_spec::{BUCKET_DEPTH, BUCKETS, Delivery, DropReason, QUEUES_MAX, TokenKind};
 
 use crate::Error;
@@ -43,28 +44,43 @@ impl Default for BuildOptions {
 }
 
 impl BuildOptions {
-    fn parameters(&self) -> groove_hdl::pipeline::Parameters {
+    fn parameters(&self) -> Parameters {
         let Self { width, queues, buckets, depth, lossless, .. } = *self;
-        groove_hdl::pipeline::Parameters { width, queues, buckets, depth, lossless }
+        Parameters { width, queues, buckets, depth, lossless }
     }
 
     /// The receive pipeline as Verilog.
-    pub(crate) fn verilog(&self) -> Result<String, Error> {
-        emitted(|| groove_hdl::pipeline::emit(&self.parameters()))
+    pub(crate) fn verilog(&self) -> Result<Arc<str>, Error> {
+        static TEXTS: Texts = Mutex::new(Vec::new());
+        emitted(&TEXTS, &self.parameters(), groove_hdl::pipeline::emit)
     }
 
     /// The NIC around it as Verilog.
-    pub(crate) fn nic_verilog(&self) -> Result<String, Error> {
-        emitted(|| groove_hdl::nic::emit(&self.parameters()))
+    pub(crate) fn nic_verilog(&self) -> Result<Arc<str>, Error> {
+        static TEXTS: Texts = Mutex::new(Vec::new());
+        emitted(&TEXTS, &self.parameters(), groove_hdl::nic::emit)
     }
 }
 
+/// What was emitted in this process: emission takes seconds, and a run may open many instances.
+type Texts = Mutex<Vec<(Parameters, Arc<str>)>>;
+
 /// The text of a design. RustHDL panics where other libraries return errors.
 fn emitted(
-    emit: impl FnOnce() -> Result<Design, ParameterError> + std::panic::UnwindSafe,
-) -> Result<String, Error> {
-    match std::panic::catch_unwind(emit) {
-        Ok(Ok(design)) => Ok(design.verilog),
+    texts: &Texts,
+    parameters: &Parameters,
+    emit: fn(&Parameters) -> Result<Design, ParameterError>,
+) -> Result<Arc<str>, Error> {
+    let mut texts = texts.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, text)) = texts.iter().find(|(known, _)| known == parameters) {
+        return Ok(Arc::clone(text));
+    }
+    match std::panic::catch_unwind(|| emit(parameters)) {
+        Ok(Ok(design)) => {
+            let text: Arc<str> = design.verilog.into();
+            texts.push((*parameters, Arc::clone(&text)));
+            Ok(text)
+        }
         Ok(Err(error)) => Err(Error::Emission(error.to_string())),
         Err(panic) => {
             let text = panic.downcast_ref::<String>().map(String::as_str);

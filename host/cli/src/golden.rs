@@ -21,6 +21,9 @@ pub use plan::{LeftOut, Plan, Step};
 pub use read::cases;
 pub use view::{differences, recorded};
 
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use groove_model::{Config, Frame, Model};
 use groove_spec::TokenKind;
 
@@ -107,6 +110,33 @@ pub fn run(
     };
     let list = compare(golden, &runner.run(&plan)?);
     Ok(Some(if list.is_empty() { Outcome::Equal } else { Outcome::Differs(list) }))
+}
+
+/// Runs all cases under the rules of one kernel, each runner in a thread of its own; outcomes in
+/// the order of the cases.
+pub fn run_all<R: Runner + Send>(
+    runners: &mut [R],
+    cases: &[Case],
+    label: &str,
+    kernel: &Config,
+) -> Result<Vec<Option<Outcome>>, EngineError> {
+    let next = AtomicUsize::new(0);
+    let take = |runner: &mut R| {
+        let mut mine = Vec::new();
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(case) = cases.get(index) else { return Ok(mine) };
+            mine.push((index, run(runner, case, label, kernel)?));
+        }
+    };
+    let shares: Result<Vec<Vec<_>>, EngineError> = std::thread::scope(|scope| {
+        let threads: Vec<_> = runners.iter_mut().map(|r| scope.spawn(|| take(r))).collect();
+        let joined = threads.into_iter().map(|thread| thread.join());
+        joined.map(|share| share.unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    });
+    let mut all: Vec<_> = shares?.into_iter().flatten().collect();
+    all.sort_by_key(|(index, _)| *index);
+    Ok(all.into_iter().map(|(_, outcome)| outcome).collect())
 }
 
 /// Differences between the record and the events of a run. A drop is a difference: the kernel drops

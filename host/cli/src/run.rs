@@ -23,7 +23,7 @@ pub use check::{Check, Checked, Fault};
 pub use receive::{Release, Waits};
 pub use remote::RemoteBed;
 pub use report::{QueueReport, Report, Times};
-pub use room::Shortage;
+pub use room::{Shortage, worst_case};
 pub use table::table;
 
 use std::sync::Arc;

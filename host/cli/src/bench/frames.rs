@@ -7,19 +7,19 @@ const SOURCE_NET: u32 = 0x0a00_0000;
 
 /// One flow: the sequence number of its next frame.
 #[derive(Clone, Debug)]
-pub(super) struct Flow {
+pub(crate) struct Flow {
     number: u32,
     seq: u32,
     id: u16,
 }
 
 impl Flow {
-    pub(super) fn new(number: u32) -> Self {
+    pub(crate) fn new(number: u32) -> Self {
         Self { number, seq: number.wrapping_mul(0x9e37_79b9), id: 0 }
     }
 
     /// The flow's next frame of so many bytes, at least one byte of payload, ACK alone.
-    pub(super) fn frame(&mut self, bytes: usize) -> Vec<u8> {
+    pub(crate) fn frame(&mut self, bytes: usize) -> Vec<u8> {
         let payload = bytes.max(HEADER_BYTES + 1) - HEADER_BYTES;
         let mut frame = packet(HEADER_BYTES + payload, 6, self.number, self.id);
         let tcp = &mut frame[34..54];

@@ -9,7 +9,7 @@
 //! Not here: time on a wire. Cycles times the clock of a real device are for the reader to compute.
 
 mod driver;
-mod frames;
+pub(crate) mod frames;
 mod nic;
 mod rtl;
 mod sim;

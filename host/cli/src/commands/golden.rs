@@ -4,13 +4,14 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::rc::Rc;
+use std::thread::available_parallelism;
 
 use groove_verilator::{BuildOptions, Pipeline};
 use serde_json::{Value, json};
 
 use super::{device, engine, output};
 use crate::cli::{GoldenArgs, GoldenEngine};
-use crate::engine::{Config, RtlEngine, RtlOptions};
+use crate::engine::{Config, EngineError, RtlEngine, RtlOptions};
 use crate::golden::{
     self, Case, DeviceRunner, EngineRunner, KernelModel, Outcome, ReadError, Runner,
 };
@@ -48,13 +49,12 @@ impl Tally {
 pub fn run(args: &GoldenArgs) -> Result<(), Failure> {
     let cases = golden::cases(&args.dir).map_err(|e| read_failure(&e))?;
     let kernels = kernels(args, &cases)?;
-    let mut runner = runner(args)?;
+    let mut runners = Runners::open(args)?;
     let mut tallies = BTreeMap::new();
     for (label, config) in &kernels {
         let tally: &mut Tally = tallies.entry(label.as_str()).or_default();
-        for case in &cases {
-            let outcome = golden::run(runner.as_mut(), case, label, config)
-                .map_err(|e| engine::failure(&e))?;
+        let outcomes = runners.run(&cases, label, config).map_err(|e| engine::failure(&e))?;
+        for (case, outcome) in cases.iter().zip(outcomes) {
             if let Some(outcome) = outcome {
                 tally.add(case, outcome);
             }
@@ -92,22 +92,49 @@ fn kernels(args: &GoldenArgs, cases: &[Case]) -> Result<Vec<(String, Config)>, F
     labels.into_iter().map(config).collect()
 }
 
-fn runner(args: &GoldenArgs) -> Result<Box<dyn Runner>, Failure> {
-    if let Some(choice) = args.device {
-        let bed = device::open(choice, &device::Options::of_golden(args))?;
-        return Ok(Box::new(DeviceRunner(bed)));
+/// Who runs the cases.
+enum Runners {
+    /// Devices, one for each core.
+    Devices(Vec<DeviceRunner>),
+    /// An engine.
+    One(Box<dyn Runner>),
+}
+
+impl Runners {
+    fn open(args: &GoldenArgs) -> Result<Self, Failure> {
+        if let Some(choice) = args.device {
+            let options = device::Options::of_golden(args);
+            let cores = available_parallelism().map_or(1, |cores| cores.get());
+            let open = || Ok(DeviceRunner::new(device::open(choice, &options)?));
+            return (0..cores).map(|_| open()).collect::<Result<_, _>>().map(Self::Devices);
+        }
+        if args.engine == GoldenEngine::Model {
+            return Ok(Self::One(Box::new(KernelModel)));
+        }
+        let build = BuildOptions { width: args.width, ..BuildOptions::default() };
+        let pipeline = Pipeline::open(&build).map_err(|e| engine::failure(&e.into()))?;
+        let shared = Rc::new(RefCell::new(pipeline));
+        // A case's indirection table sends everything to queue 0, however many queues there are.
+        let open = move |config: &Config| {
+            RtlEngine::attach(Rc::clone(&shared), config, &RtlOptions::default())
+        };
+        Ok(Self::One(Box::new(EngineRunner(open))))
     }
-    if args.engine == GoldenEngine::Model {
-        return Ok(Box::new(KernelModel));
+
+    /// Outcomes in the order of the cases.
+    fn run(
+        &mut self,
+        cases: &[Case],
+        label: &str,
+        config: &Config,
+    ) -> Result<Vec<Option<Outcome>>, EngineError> {
+        match self {
+            Self::Devices(devices) => golden::run_all(devices, cases, label, config),
+            Self::One(runner) => {
+                cases.iter().map(|case| golden::run(runner.as_mut(), case, label, config)).collect()
+            }
+        }
     }
-    let build = BuildOptions { width: args.width, ..BuildOptions::default() };
-    let pipeline = Pipeline::open(&build).map_err(|e| engine::failure(&e.into()))?;
-    let shared = Rc::new(RefCell::new(pipeline));
-    // The indirection table of a case sends everything to queue 0, however many queues there are.
-    let open = move |config: &Config| {
-        RtlEngine::attach(Rc::clone(&shared), config, &RtlOptions::default())
-    };
-    Ok(Box::new(EngineRunner(open)))
 }
 
 fn read_failure(error: &ReadError) -> Failure {

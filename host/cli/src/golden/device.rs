@@ -10,24 +10,40 @@
 use std::sync::Arc;
 
 use groove_device::Step as Entry;
-use groove_driver::{Nic, Receiver, Settings};
+use groove_driver::identify::REGISTERS;
+use groove_driver::{Nic, QueueError, Receiver, RxQueue, Settings};
 use groove_model::{Config, Event, Frame, Model};
+use groove_spec::stages::device::CONTROL;
 use groove_spec::{Delivery, TokenKind};
 
 use super::plan::{self, LeftOut, Plan, Step};
 use super::{Case, Runner};
 use crate::engine::EngineError;
-use crate::run::{Bed, settings};
+use crate::run::{Bed, BedError, settings, worst_case};
 
-/// Buffers of the queue: more than the frames between two looks at it may need.
+/// Buffers of the queue: twice what is prefetched, and what held sessions keep.
 const POOL: usize = 256;
 /// Bytes of a buffer.
 const BUFFER_BYTES: usize = 2048;
-/// Frames between two looks at the queue; so many fit into what a device prefetches.
-const LOOK_EVERY: usize = 8;
+/// Buffers that frames between two looks at the queue may need: so many are prefetched.
+const PREFETCHED: usize = 64;
 
 /// A device, used for one case after the other.
-pub struct DeviceRunner(pub Arc<dyn Bed>);
+///
+/// It is set up once: each case ends with a flush and gives every buffer back, so the next one only
+/// has to choose its profile and options. A case that does not makes the next one set it up anew
+/// (`a_case_leaves_nothing_to_the_next`).
+pub struct DeviceRunner {
+    bed: Arc<dyn Bed>,
+    open: Option<Open>,
+}
+
+/// A device that is set up.
+struct Open {
+    /// Its queues, in no thread's hands between cases.
+    queues: Vec<RxQueue>,
+    settings: Settings,
+}
 
 impl Runner for DeviceRunner {
     fn plan<'a>(&self, case: &'a Case, kernel: Config) -> Result<Plan<'a>, LeftOut> {
@@ -41,43 +57,74 @@ impl Runner for DeviceRunner {
             buffer_bytes: BUFFER_BYTES,
             ..settings(&plan.config)
         };
-        let nic = Nic::open(self.0.device(), &settings)?;
-        self.0.journal()?;
-        let receivers = nic.queues.into_iter().map(|queue| queue.attach());
-        let mut receivers = receivers.collect::<Result<Vec<Receiver>, _>>()?;
-        // The first frame finds buffers that were fetched.
-        self.0.settle()?;
+        let mut receivers = self.set_up(&settings)?;
         let mut found = Vec::new();
-        for (i, step) in plan.steps.iter().enumerate() {
+        let mut room = PREFETCHED;
+        for step in &plan.steps {
             match step {
-                Step::Frame { bytes, .. } => self.0.inject(bytes)?,
-                Step::Flush => self.0.token(0, TokenKind::FlushAll)?,
-            }
-            if i.is_multiple_of(LOOK_EVERY) {
-                self.look(&mut receivers, &mut found)?;
+                Step::Frame { bytes, .. } => {
+                    let need = usize::from(worst_case(bytes.len(), BUFFER_BYTES));
+                    if need > room {
+                        self.look(&mut receivers, &mut found)?;
+                        room = PREFETCHED;
+                    }
+                    room = room.saturating_sub(need);
+                    self.bed.inject(bytes)?;
+                }
+                Step::Flush => self.bed.token(0, TokenKind::FlushAll)?,
             }
         }
         self.look(&mut receivers, &mut found)?;
-        for receiver in &mut receivers {
-            receiver.stop(|delivery| found.push(delivery.to_spec()))?;
+        if plan.steps.last() == Some(&Step::Flush) {
+            let queues = receivers.into_iter().map(Receiver::detach).collect();
+            self.open = Some(Open { queues, settings });
         }
-        name_frames(plan, &self.0.journal()?, found)
+        name_frames(plan, &self.bed.journal()?, found)
     }
 }
 
 impl DeviceRunner {
+    /// Nothing is set up yet.
+    pub fn new(bed: Arc<dyn Bed>) -> Self {
+        Self { bed, open: None }
+    }
+
+    /// The device as a case wants it, with buffers that it has fetched.
+    fn set_up(&mut self, settings: &Settings) -> Result<Vec<Receiver>, EngineError> {
+        if let Some(open) = self.open.take() {
+            let control = open.settings.control;
+            if (Settings { control, ..settings.clone() }) == open.settings {
+                if control != settings.control {
+                    let offset = CONTROL.offset as u64;
+                    let device = self.bed.device();
+                    device.write32(REGISTERS, offset, settings.control).map_err(BedError::from)?;
+                }
+                return Ok(attach(open.queues)?);
+            }
+        }
+        let nic = Nic::open(self.bed.device(), settings)?;
+        self.bed.journal()?;
+        let receivers = attach(nic.queues)?;
+        self.bed.settle()?;
+        Ok(receivers)
+    }
+
     /// Takes what the device has written, and posts the buffers again.
     fn look(
         &self,
         receivers: &mut [Receiver],
         found: &mut Vec<Delivery>,
     ) -> Result<(), EngineError> {
-        self.0.settle()?;
+        self.bed.settle()?;
         for receiver in receivers {
             while receiver.poll(POOL, |delivery| found.push(delivery.to_spec()))? > 0 {}
         }
         Ok(())
     }
+}
+
+fn attach(queues: Vec<RxQueue>) -> Result<Vec<Receiver>, QueueError> {
+    queues.into_iter().map(RxQueue::attach).collect()
 }
 
 /// The driver's deliveries with the model's frame numbers, and the drops.
@@ -123,7 +170,36 @@ fn name_frames(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bench::frames::Flow;
+    use crate::run::ModelBed;
     use groove_spec::DropReason;
+
+    /// A case without its last flush leaves a session behind: the next one must not see it.
+    #[test]
+    fn a_case_leaves_nothing_to_the_next() {
+        let mut bytes = Flow::new(1).frame(200);
+        bytes.splice(12..12, [0x81, 0, 0, 5]);
+        let run = |runner: &mut DeviceRunner, strip, flush| {
+            let mut config = Config { queues: 1, ..Config::default() };
+            config.options.vlan_strip = strip;
+            let frame = Step::Frame { bytes: bytes.clone().into(), given: None };
+            let steps = [frame].into_iter().chain(flush).collect();
+            runner.run(&Plan { config, steps }).unwrap()
+        };
+        let flush = || Some(Step::Flush);
+        let mut runner = DeviceRunner::new(Arc::new(ModelBed::new(1)));
+        let one = run(&mut runner, true, flush());
+        assert_eq!(one.len(), 1);
+        assert!(runner.open.is_some());
+        assert_eq!(run(&mut runner, true, None), [], "held");
+        assert!(runner.open.is_none(), "the session would be the next case's");
+        assert_eq!(run(&mut runner, true, flush()), one);
+        // Other options in the same set-up.
+        let other = run(&mut runner, false, flush());
+        assert_eq!(other, run(&mut DeviceRunner::new(Arc::new(ModelBed::new(1))), false, flush()));
+        assert_ne!(other, one, "the tag is in the frame");
+        assert!(runner.open.is_some());
+    }
 
     #[test]
     fn lies_of_a_device_are_differences() {

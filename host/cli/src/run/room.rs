@@ -33,7 +33,7 @@ pub enum Shortage {
 }
 
 /// Buffers that a frame of so many bytes may need.
-fn worst_case(frame_bytes: usize, buffer_bytes: usize) -> u16 {
+pub fn worst_case(frame_bytes: usize, buffer_bytes: usize) -> u16 {
     1 + frame_bytes.div_ceil(buffer_bytes) as u16
 }
 
