@@ -5,7 +5,7 @@ mod support;
 use std::path::Path;
 
 use serde_json::Value;
-use support::groove;
+use support::{groove, interrupt};
 
 fn report(command: &str, args: &[&str]) -> Value {
     let captures = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/captures"));
@@ -31,4 +31,9 @@ fn a_run_on_hardware_equals_a_simulation() {
         assert_eq!((&run["frames"], &run["drops"]), (&simulation["frames"], &simulation["drops"]));
         assert!(run["times"]["cycles"].as_u64() > Some(1000));
     }
+}
+
+#[test]
+fn an_interrupted_run_on_hardware_is_drained() {
+    interrupt::a_run_is_drained("rtl", "-INT");
 }

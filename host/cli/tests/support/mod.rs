@@ -3,6 +3,8 @@
 // Each test binary uses a part of it.
 #![allow(dead_code)]
 
+pub mod interrupt;
+
 use std::path::Path;
 use std::process::{Command, Stdio};
 
