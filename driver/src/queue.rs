@@ -205,6 +205,15 @@ impl RxQueue {
         Ok(ring::take(slot, area.generation(self.consumer)).is_some())
     }
 
+    /// Whether a DMA error stopped it.
+    fn check_fault(&self) -> Result<(), QueueError> {
+        let status = self.read(&QUEUE_STATUS)?;
+        if status & QUEUE_STATUS.field("fault").mask() != 0 {
+            return Err(QueueError::Fault(self.number()));
+        }
+        Ok(())
+    }
+
     fn quarantine(&mut self, what: Lie) -> QueueError {
         let violation = Violation { queue: self.number(), index: self.consumer, what };
         self.quarantine = Some(violation);

@@ -15,7 +15,7 @@ use driver_support::socket::Socketed;
 use driver_support::watch::Watched;
 use driver_support::{Bench, Open, Software, checked, settings, small};
 use groove_device::Parameters;
-use groove_driver::{Device, DmaMemory, Nic, QueueError};
+use groove_driver::{Device, DmaMemory, Nic, QueueError, wait_any};
 use groove_spec::DropReason;
 use groove_spec::nic::{COMPLETION_PRODUCER, QUEUE_DMA_ERRORS, QUEUE_NO_BUFFER, queue_offset};
 use groove_tests::frames::{encode, tcp, udp, v4};
@@ -25,6 +25,8 @@ use groove_tests::generate::{Item, Traffic};
 
 /// Lies that the hostile device tells, unless `GROOVE_LIES` says otherwise.
 const LIES: usize = 4000;
+/// Longest wait for what must come.
+const FAULT_WAIT: Duration = Duration::from_secs(60);
 
 /// A frame of its own: UDP never merges.
 fn alone(number: usize, payload_len: usize) -> Vec<u8> {
@@ -374,6 +376,75 @@ fn unmapped_memory_is_never_written(open: Open) {
     assert_eq!(bench.receivers[1].census().spare, 64);
 }
 
+/// An error of memory ends the wait of whoever has nothing else to wait for, before it and behind
+/// it.
+fn a_fault_ends_the_wait(open: Open) {
+    let bed: Arc<dyn driver_support::Testbed> =
+        Arc::from(open(Parameters { queues: 2, ..Parameters::default() }));
+    let mut settings = small(2, 2048, true);
+    settings.rss.hash_types = 0;
+    settings.rss.default_queue = 1;
+    let mut watched = None;
+    let mut bench = Bench::with(Arc::clone(&bed), &settings, |device| {
+        Arc::clone(watched.insert(Watched::new(device))) as Arc<dyn Device>
+    });
+    let watched: Arc<Watched> = watched.unwrap();
+    let (memory, _) = watched.at(2 << 32);
+    let receiver = &mut bench.receivers[1];
+    let fault = |waited| matches!(waited, Err(QueueError::Fault(1)));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            bed.settle();
+            bed.device().dma_unmap(2 << 32, memory.bytes() as u64).unwrap();
+            bed.inject(&alone(0, 1000), false);
+        });
+        assert!(fault(receiver.wait(FAULT_WAIT)), "while it waits");
+    });
+    assert!(fault(receiver.wait(FAULT_WAIT)), "each time");
+    assert!(fault(wait_any(std::slice::from_mut(receiver), FAULT_WAIT)), "of several, too");
+    assert_eq!(receiver.poll(9, |_| panic!("nothing came")).unwrap(), 0);
+    receiver.stop(|_| panic!("nothing can come")).unwrap();
+    bed.device().dma_map(2 << 32, Arc::clone(&memory)).unwrap();
+    receiver.start().unwrap();
+    bed.settle();
+    bed.inject(&alone(1, 1000), false);
+    assert!(receiver.wait(FAULT_WAIT).unwrap(), "it runs again");
+    assert_eq!(receiver.poll(9, |_| {}).unwrap(), 1);
+}
+
+/// A wire that is faster than the device, without back-pressure: what finds no room is dropped
+/// whole and counted, and the rest is as if it had come alone. Tokens and timers go on.
+fn overload_drops_and_accounts(open: Open) {
+    let mut rng = Rng::new(31);
+    let mut traffic = Traffic::new(31, 2, Scope::Hardware);
+    let (mut dropped, mut merged) = (0, 0);
+    for split in [true, false, true, false] {
+        let mut settings = settings(traffic.config());
+        (settings.ring, settings.buffers, settings.split) = (256, 200, split);
+        settings.hold_time = 1;
+        let mut bench = Bench::open(open, &settings);
+        for number in 0..bench.bed.share(20_000, 400) {
+            bench.item(&traffic.next().expect("traffic does not end"));
+            for _ in 0..4 {
+                bench.inject(&segment(rng.below(3) as u16, number, rng.range(0, 200)), false);
+            }
+            if rng.chance(30) {
+                bench.poll(rng.below(2), 200);
+            }
+        }
+        bench.poll_all();
+        let device = bench.bed.device();
+        let register = groove_spec::stages::ingress::DROP_OVERFLOW.offset as u64;
+        let counted = device.read32(groove_driver::identify::REGISTERS, register).unwrap();
+        let model = bench.finish();
+        let overflows = model.stats().drops[usize::from(DropReason::Overflow.code())];
+        assert_eq!(u64::from(counted), overflows);
+        dropped += overflows;
+        merged += model.stats().gro_packets;
+    }
+    assert!(dropped > 50 && merged > 50, "{dropped} dropped, {merged} merged");
+}
+
 /// A device that lies about anything is told so, or gives what its lie means within its buffers.
 fn a_lie_quarantines_the_queue(open: Open) {
     let asked = std::env::var("GROOVE_LIES").ok().and_then(|n| n.parse().ok());
@@ -473,6 +544,7 @@ conformance!(software, Software::open;
     guards_are_untouched,
     unmapped_memory_is_never_written,
     a_lie_quarantines_the_queue,
+    a_fault_ends_the_wait,
     tokens_and_bad_frames_come_through,
 );
 
@@ -490,6 +562,7 @@ conformance!(socket, Socketed::open;
     guards_are_untouched,
     unmapped_memory_is_never_written,
     a_lie_quarantines_the_queue,
+    a_fault_ends_the_wait,
     tokens_and_bad_frames_come_through,
 );
 
@@ -530,6 +603,15 @@ conformance!(socket_hardware_running, Socketed::running_hardware;
 conformance!(hardware_running, Rtl::running;
     nothing_is_lost_across_threads,
     no_wake_up_is_lost_between_threads,
+    buffers_are_conserved,
+    the_last_handle_resets_the_device,
+    a_fault_ends_the_wait,
+);
+
+// Without back-pressure to the wire.
+conformance!(hardware_lossy, Rtl::lossy;
+    overload_drops_and_accounts,
+    random_frames_in_bulk,
     buffers_are_conserved,
     the_last_handle_resets_the_device,
 );

@@ -23,8 +23,8 @@ use groove_hdl::nic;
 use groove_hdl::pipeline::Parameters;
 use groove_spec::TokenKind;
 use groove_spec::nic::{
-    COMPLETION_CONSUMER, COMPLETION_PRODUCER, FREE_CONSUMER, QUEUE_CONTROL, QUEUE_STATUS,
-    queue_offset,
+    COMPLETION_CONSUMER, COMPLETION_PRODUCER, FREE_BASE_HIGH, FREE_CONSUMER, FREE_PRODUCER,
+    QUEUE_CONTROL, QUEUE_STATUS, queue_offset,
 };
 use groove_tests::frames::{encode, tcp, udp, v4};
 use groove_tests::generate::Traffic;
@@ -77,7 +77,9 @@ const MUTANTS: &[Mutant] = &[
     mutant("replay-not-realigned", ["mover_align", ""], "above = ones << a_shift;", "ones << a_shift", "ones"),
     mutant("kept-beats-are-not-replayed", ["mover_gather", ""], "if (steps_m_source == replay_code) begin", "steps_m_source == replay_code", "1'b0"),
     // Interrupts and timers.
-    mutant("no-re-arm-compare", ["verdict", "VisitKind_Consumer:"], "fires = on & some;", "on & some", "1'b0"),
+    mutant("no-re-arm-compare", ["verdict", "VisitKind_Consumer:"], "fires = on & tells;", "on & tells", "1'b0"),
+    mutant("fault-is-not-told-at-the-stop", ["verdict", "VisitKind_Stop:"], "fires = able & tells;", "able & tells", "able & some"),
+    mutant("fault-is-not-told-at-re-arm", ["verdict", "VisitKind_Consumer:"], "fires = on & tells;", "on & tells", "on & some"),
     mutant("expiry-does-not-flush", ["verdict", ""], "if (able & enough) begin", "enough", "(enough | (was[(64'h1)+:(1)] & over))"),
     mutant("tick-is-no-tick", ["tokens", ""], "kind_d = tick;", "tick", "flush_old"),
     // Run state.
@@ -348,6 +350,26 @@ fn stops(broken: &Broken, seed: u64) {
     disable(&bed, bench).finish();
 }
 
+/// A DMA error with nothing unsignalled: descriptors that are nowhere.
+fn faults(broken: &Broken, seed: u64) {
+    let (bed, mut bench) = broken.open(seed, [0, 100], &small(1, 2048, true));
+    bench.receivers[0].stop(|_| {}).unwrap();
+    let write = |register, value| {
+        bed.0.write32(REGISTERS, queue_offset(0, register) as u64, value).unwrap();
+    };
+    write(&FREE_BASE_HIGH, 0x7777);
+    write(&QUEUE_CONTROL, 5);
+    bed.tick(1_000);
+    let before = bed.0.stats().messages;
+    write(&FREE_PRODUCER, 4);
+    bed.tick(3_000);
+    assert_eq!(bed.0.stats().messages, before + 1, "when it has stopped");
+    write(&COMPLETION_CONSUMER, 0);
+    bed.tick(1_000);
+    assert_eq!(bed.0.stats().messages, before + 2, "at the re-arm");
+    write(&QUEUE_CONTROL, 0);
+}
+
 /// A function-level reset in the middle of bursts.
 fn resets(broken: &Broken, seed: u64) {
     let mut rng = Rng::new(seed);
@@ -361,13 +383,14 @@ fn resets(broken: &Broken, seed: u64) {
 
 type Scenario = fn(&Broken, u64);
 
-const SCENARIOS: [(&str, Scenario, u64); 7] = [
+const SCENARIOS: [(&str, Scenario, u64); 8] = [
     ("traffic", traffic, 3),
     ("waits", waits, 1),
     ("acknowledges", acknowledges, 1),
     ("expiry", expiry, 1),
     ("hold", hold, 1),
     ("stops", stops, 3),
+    ("faults", faults, 1),
     ("resets", resets, 4),
 ];
 

@@ -196,7 +196,8 @@ fn ingress_keeps_tokens_between_frames() {
     }
 }
 
-/// Without back-pressure a token waits for a gap: no beat waits for a token.
+/// Without back-pressure a token waits for a gap: no beat waits for a token. A frame makes way only
+/// for one that has waited for long.
 #[test]
 fn ingress_lossy_takes_tokens_in_gaps() {
     let mut rng = Rng(26);
@@ -209,11 +210,17 @@ fn ingress_lossy_takes_tokens_in_gaps() {
     token.records = (0..200).map(|i| vec![vec![i % 32], vec![i % 3]]).collect();
     (s.gap, token.gap) = (20, 80);
     let ready = dut.port("s_tready").unwrap();
+    let [valid, number] = ["drop_in_valid", "drop_in_frame"].map(|n| dut.port(n).unwrap());
+    let mut displaced = Vec::new();
     for _ in 0..60_000 {
         cycle(&mut dut, &mut rng, &mut [&mut s, &mut token], &mut [&mut m]);
         assert_eq!(dut.read(ready), 1);
+        if dut.read(valid) == 1 {
+            displaced.push(dut.read(number) as usize);
+        }
     }
     assert!(s.records.is_empty() && token.records.is_empty());
+    assert!(displaced.len() < 60, "{} of 200 tokens found no gap", displaced.len());
     let (mut whole, mut tokens) = (0, 0);
     for out in outputs(&m.records) {
         match out {
@@ -225,8 +232,82 @@ fn ingress_lossy_takes_tokens_in_gaps() {
             Out::Frame { .. } => {}
         }
     }
-    let good = frames.iter().filter(|f| reason(f).is_none()).count();
+    let came = |index: &usize| !displaced.contains(index);
+    let good = (0..frames.len()).filter(came).filter(|i| reason(&frames[*i]).is_none()).count();
     assert_eq!((whole, tokens), (good, 200));
+}
+
+/// Without back-pressure and without a gap a token takes a frame's place, which is a logged drop:
+/// it waits for 255 cycles, and to the end of the frame that is under way.
+#[test]
+fn ingress_lossy_starves_no_token() {
+    for (design, width_bytes, stall) in [
+        (emit("ingress", Ingress::<64, 8>::new(false)), 8, 0),
+        (emit("ingress", Ingress::<512, 64>::new(false)), 64, 0),
+        (emit("ingress", Ingress::<512, 64>::new(false)), 64, 30),
+    ] {
+        let mut rng = Rng(27);
+        let mut dut = open(&design);
+        let longest = MAX_FRAME.div_ceil(width_bytes);
+        let frames: Vec<Frame> = (0..6_000).map(|_| frame(&mut rng)).collect();
+        let mut s = Feed::axis(&dut, "s", &AXIS);
+        let mut token = Feed::new(&dut, "token", &["queue", "kind"]);
+        let mut m = Drain::new(&dut, "m", &["data", "info"]);
+        s.records = frames.iter().flat_map(|f| axis(&mut rng, f, width_bytes)).collect();
+        token.records = (0..2_000).map(|i| vec![vec![i % 32], vec![i % 3]]).collect();
+        m.stall = stall;
+        let tokens = token.records.len();
+        let port = |name: &str| dut.port(name).unwrap();
+        let [ready, valid, number] = ["s_tready", "drop_in_valid", "drop_in_frame"].map(port);
+        let (mut logged, mut waited, mut worst) = (Vec::new(), 0, 0);
+        while !s.records.is_empty() {
+            let before = token.records.len();
+            cycle(&mut dut, &mut rng, &mut [&mut s, &mut token], &mut [&mut m]);
+            waited = if token.records.len() < before { 0 } else { waited + 1 };
+            worst = worst.max(waited);
+            assert_eq!(dut.read(ready), 1);
+            if dut.read(valid) == 1 {
+                logged.push(dut.read(number));
+            }
+        }
+        let taken = tokens - token.records.len();
+        token.records.clear();
+        for _ in 0..400 {
+            cycle(&mut dut, &mut rng, &mut [&mut s, &mut token], &mut [&mut m]);
+            if dut.read(valid) == 1 {
+                logged.push(dut.read(number));
+            }
+        }
+        // A frame that is longer than allowed is on the wire to its end.
+        let bound = 255 + 2 * longest + if stall == 0 { 4 } else { 40 };
+        assert!(worst <= bound, "{worst} cycles, {bound} allowed");
+        assert!(taken > 20, "{taken} tokens");
+        let mut seen = logged.clone();
+        let mut tokens = 0;
+        for out in outputs(&m.records) {
+            match out {
+                Out::Token { queue, kind } => {
+                    assert_eq!((queue, kind), (tokens % 32, tokens % 3));
+                    tokens += 1;
+                }
+                Out::Frame { bytes, drop: None, number } => {
+                    assert_eq!(bytes, frames[number as usize].bytes);
+                    seen.push(number);
+                }
+                Out::Frame { number, .. } => seen.push(number),
+            }
+        }
+        // The one that was offered last may have been taken when the wire fell silent.
+        assert!((taken as u64..=taken as u64 + 1).contains(&tokens), "{taken} {tokens}");
+        seen.sort_unstable();
+        assert_eq!(seen, (0..6_000).collect::<Vec<u64>>(), "each frame exactly once");
+        if stall == 0 {
+            assert_eq!(logged.len(), taken, "a frame for each token, and no other");
+        }
+        let (drops, frames) = ("drop_overflow", "frames");
+        assert!(dut.read(dut.port(drops).unwrap()) >= logged.len() as u64);
+        assert_eq!(dut.read(dut.port(frames).unwrap()), 6_000);
+    }
 }
 
 /// Without back-pressure every frame is delivered, marked, or logged; `tready` never falls.

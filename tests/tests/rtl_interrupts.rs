@@ -18,6 +18,7 @@ struct Bench {
     produced: [u16; QUEUES],
     running: u32,
     closing: u32,
+    fault: u32,
     /// Percent of cycles in which the host takes no vector.
     stall: u8,
     /// Percent of cycles in which `produced` is somebody else's.
@@ -45,6 +46,7 @@ impl Bench {
             produced: [0; QUEUES],
             running: 0,
             closing: 0,
+            fault: 0,
             stall: 0,
             hold: 0,
             silent: false,
@@ -112,6 +114,7 @@ impl Bench {
         set(dut, "stop_queue", self.stop.unwrap_or_default() as u64);
         set(dut, "running", self.running.into());
         set(dut, "closing", self.closing.into());
+        set(dut, "fault", self.fault.into());
         let held = self.rng.chance(self.hold);
         set(dut, "hold", held.into());
         let takes = !self.rng.chance(self.stall);
@@ -358,6 +361,51 @@ fn switching_on_signals_what_waits() {
     bench.visit(VisitKind::Control, 2, 0);
     bench.cycles(10);
     assert_eq!(bench.taken(), 1);
+}
+
+/// A DMA error is told when its queue has stopped, though nothing is unsignalled; who is not armed
+/// then learns of it when he arms, and each time from there on until the queue starts.
+#[test]
+fn a_fault_is_told() {
+    let mut bench = Bench::new(10);
+    for armed in [true, false] {
+        bench.open(4, 100, 0);
+        bench.complete(4, 100);
+        bench.cycles(100);
+        assert_eq!(bench.taken(), 1);
+        if armed {
+            bench.visit(VisitKind::Consumer, 4, 100);
+            bench.cycles(8);
+        }
+        bench.fault = 1 << 4;
+        bench.closing = 1 << 4;
+        bench.cycles(300);
+        assert_eq!(bench.taken(), 0, "it has not stopped");
+        bench.stop = Some(4);
+        bench.cycles(20);
+        (bench.running, bench.closing) = (0, 0);
+        bench.cycles(300);
+        assert_eq!(bench.taken(), armed.into());
+        for _ in 0..2 {
+            bench.visit(VisitKind::Consumer, 4, 100);
+            bench.cycles(300);
+            assert_eq!(bench.taken(), 1, "at each re-arm");
+        }
+        // Off is silent; on tells it.
+        bench.put(4, QUEUE_CONTROL.offset, 1);
+        bench.visit(VisitKind::Consumer, 4, 100);
+        bench.cycles(300);
+        assert_eq!(bench.taken(), 0);
+        bench.put(4, QUEUE_CONTROL.offset, 5);
+        bench.visit(VisitKind::Control, 4, 0);
+        bench.cycles(20);
+        assert_eq!(bench.taken(), 1);
+        bench.fault = 0;
+        bench.cycles(8);
+        bench.visit(VisitKind::Consumer, 4, 100);
+        bench.cycles(300);
+        assert_eq!(bench.taken(), 0, "no fault any more");
+    }
 }
 
 #[test]

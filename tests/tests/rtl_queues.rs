@@ -482,6 +482,12 @@ fn a_fault_stops_the_queue_and_signals() {
     bench.cycles(3_000);
     assert_eq!(bench.ask(2, &QUEUE_STATUS), 2);
     assert_eq!(bench.vectors.iter().map(|v| v.1).collect::<Vec<_>>(), [2]);
+    // Whoever arms behind it learns of it, though nothing is new.
+    bench.vectors.clear();
+    let produced = bench.queues[2].produced;
+    bench.tell(2, &COMPLETION_CONSUMER, produced.into());
+    bench.cycles(300);
+    assert_eq!(bench.vectors.iter().map(|v| v.1).collect::<Vec<_>>(), [2]);
     // Only an edge of enable clears it.
     bench.tell(2, &QUEUE_CONTROL, 5);
     bench.cycles(300);

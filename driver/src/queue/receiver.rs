@@ -7,9 +7,9 @@
 //! `napi_complete_done` with `napi_defer_hard_irqs`.
 //! Invariants: no wait behind a poll that used its budget up
 //! (`no_wait_behind_a_full_budget`); a stopped or quarantined queue never waits
-//! (`a_stopped_queue_does_not_wait`); what comes between the last poll and the wait ends the wait
-//! (`no_wake_up_is_lost_between_threads`); so does an alarm of the platform, as an error
-//! (`an_alarm_ends_the_wait`).
+//! (`a_stopped_queue_does_not_wait`); a DMA error ends the wait (`a_fault_ends_the_wait`), and so
+//! does what comes between the last poll and the wait (`no_wake_up_is_lost_between_threads`), and
+//! an alarm of the platform, as an error (`an_alarm_ends_the_wait`).
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -111,7 +111,8 @@ impl Receiver {
     }
 
     /// Sleeps until there is something to poll: a completion, or buffers that come home. `false`:
-    /// not within `timeout`.
+    /// not within `timeout`. A queue that a DMA error stops ends the wait with
+    /// [`QueueError::Fault`], once it has nothing more to poll.
     pub fn wait(&mut self, timeout: Duration) -> Result<bool, QueueError> {
         if self.arm()? {
             return Ok(true);
@@ -186,7 +187,8 @@ impl Receiver {
 }
 
 /// Sleeps until one of several queues of this thread has something to poll. `false`: none within
-/// `timeout`.
+/// `timeout`. A DMA error ends the wait with [`QueueError::Fault`] when no queue has anything left
+/// to poll.
 pub fn wait_any(receivers: &mut [Receiver], timeout: Duration) -> Result<bool, QueueError> {
     let mut ready = false;
     for receiver in &mut *receivers {
@@ -205,9 +207,20 @@ fn wait_for(receivers: &[Receiver], timeout: Duration) -> Result<bool, QueueErro
     let woken = Interrupt::wait_beside(&vectors, &files, timeout);
     let source = match woken {
         Ok(Woken::Alarm(at)) => Error::Alarm(alarms[at].0),
-        Ok(woken) => return Ok(woken == Woken::Vector),
+        Ok(Woken::Vector) => return check_faults(receivers).map(|()| true),
+        Ok(Woken::Nobody) => return Ok(false),
         Err(source) => Error::Io(source),
     };
     let queue = receivers.first().map_or(0, Receiver::number);
     Err(QueueError::Device { queue, source })
+}
+
+/// When nothing can be polled: buffers came home, or a DMA error; only the device knows.
+fn check_faults(receivers: &[Receiver]) -> Result<(), QueueError> {
+    for receiver in receivers {
+        if receiver.queue.has_completion()? {
+            return Ok(());
+        }
+    }
+    receivers.iter().try_for_each(|receiver| receiver.queue.check_fault())
 }

@@ -23,6 +23,10 @@ pub enum QueueError {
     /// The device did not stop.
     #[error("queue {0} did not stop within {STOP_TIMEOUT:?}")]
     DoesNotStop(usize),
+    /// A DMA error stopped the queue; all that it had delivered before was given out. It can be
+    /// stopped and started again.
+    #[error("a DMA error stopped queue {0}")]
+    Fault(usize),
     /// The queue is not running.
     #[error("queue {0} is stopped")]
     Stopped(usize),

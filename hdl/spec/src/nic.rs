@@ -44,7 +44,7 @@ registers! { base 0x000, end 0x80;
     /// What the queue does.
     QUEUE_STATUS @ 0x04 ReadOnly = 0; {
         running[0 +: 1] "Enabled and not yet stopped; stays set while draining.",
-        fault[1 +: 1] "Stopped by a DMA error; re-enable to clear.",
+        fault[1 +: 1] "Stopped by a DMA error; re-enable to clear. Signals as a completion does: when stopped, and at each re-arm.",
     }
     /// Free ring, low half of its IOVA.
     FREE_BASE_LOW @ 0x08 ReadWrite = 0; { low[0 +: 32] "Multiple of 64." }

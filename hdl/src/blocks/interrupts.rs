@@ -18,7 +18,8 @@
 //! Follows: spec rows `MODERATION`, `COMPLETION_CONSUMER`, `QUEUE_CONTROL`; PCI Express base
 //! specification, MSI-X: a vector that waits to be sent merges with its next.
 //! Decisions: an expiry asks for a FlushAll, and signals when that is through; a queue that stops
-//! signals what is unsignalled; the same vector waits at most once.
+//! signals what is unsignalled, and a DMA error even if nothing is, so that whoever waits learns of
+//! it; the same vector waits at most once.
 //! Invariants: no wake-up is lost (`no_wake_up_is_lost`: every cycle of a consumer write against a
 //! completion, with and without the FIFO); count and time are those of the model
 //! (`random_events_equal_the_model`); nothing is lost under back-pressure
@@ -70,6 +71,8 @@ pub struct Interrupts {
     /// Queues that run, and those that stop.
     pub running: Signal<In, Bits<32>>,
     pub closing: Signal<In, Bits<32>>,
+    /// Queues that a DMA error stopped.
+    pub fault: Signal<In, Bits<32>>,
     /// `produced` belongs to somebody else in this cycle.
     pub hold: Signal<In, Bit>,
     /// Completions of `produced_queue` that are visible.
@@ -99,11 +102,13 @@ pub struct Interrupts {
     lives: RegE<Bit>,
     open: RegE<Bit>,
     on: RegE<Bit>,
+    failed: RegE<Bit>,
     base: Signal<Local, Bits<16>>,
     only: Signal<Local, Bits<32>>,
     at_running: Signal<Local, Bits<32>>,
     at_closing: Signal<Local, Bits<32>>,
     at_enabled: Signal<Local, Bits<32>>,
+    at_fault: Signal<Local, Bits<32>>,
     // what becomes of it
     verdict: Decide,
     set_only: Signal<Local, Bits<32>>,
@@ -135,6 +140,7 @@ impl Default for Interrupts {
             flushed: Default::default(),
             running: Default::default(),
             closing: Default::default(),
+            fault: Default::default(),
             hold: Default::default(),
             produced_queue: Default::default(),
             produced: Default::default(),
@@ -159,11 +165,13 @@ impl Default for Interrupts {
             lives: Default::default(),
             open: Default::default(),
             on: Default::default(),
+            failed: Default::default(),
             base: Default::default(),
             only: Default::default(),
             at_running: Default::default(),
             at_closing: Default::default(),
             at_enabled: Default::default(),
+            at_fault: Default::default(),
             verdict: Default::default(),
             set_only: Default::default(),
             initial_vector: Constant::new(Vector { armed: true, ..Default::default() }),
@@ -193,6 +201,7 @@ impl Logic for Interrupts {
         ClkRst::link(&mut self.cr, &mut self.lives.cr);
         ClkRst::link(&mut self.cr, &mut self.open.cr);
         ClkRst::link(&mut self.cr, &mut self.on.cr);
+        ClkRst::link(&mut self.cr, &mut self.failed.cr);
 
         // Settings.
         self.limits.waddr.next = self.set_queue.val();
@@ -234,6 +243,7 @@ impl Logic for Interrupts {
         self.at_running.next = self.running.val() & self.only.val();
         self.at_closing.next = self.closing.val() & self.only.val();
         self.at_enabled.next = self.enabled.q.val() & self.only.val();
+        self.at_fault.next = self.fault.val() & self.only.val();
         self.was.en.next = true;
         self.was.d.next = self.vectors.rdata.val();
         self.limit.en.next = true;
@@ -250,6 +260,8 @@ impl Logic for Interrupts {
         self.open.d.next = self.at_running.val().any() & !self.at_closing.val().any();
         self.on.en.next = true;
         self.on.d.next = self.at_enabled.val().any();
+        self.failed.en.next = true;
+        self.failed.d.next = self.at_fault.val().any();
 
         // What becomes of it.
         self.verdict.kind.next = self.pick.kind.val();
@@ -263,6 +275,7 @@ impl Logic for Interrupts {
         self.verdict.lives.next = self.lives.q.val();
         self.verdict.open.next = self.open.q.val();
         self.verdict.on.next = self.on.q.val();
+        self.verdict.fault.next = self.failed.q.val();
         self.vectors.waddr.next = self.pick.queue.val();
         self.vectors.wdata.next = self.verdict.vector.val();
         self.vectors.wen.next = self.pick.decide.val() & self.verdict.write.val();

@@ -242,6 +242,7 @@ impl Logic for Queues {
         self.manager.signal_ready.next = self.interrupts.stop_ready.val();
         self.interrupts.running.next = self.manager.running.val();
         self.interrupts.closing.next = self.manager.closing.val();
+        self.interrupts.fault.next = self.fault.val();
         self.interrupts.hold.next = self.window.look.val();
         self.interrupts.produced.next = self.produced.val();
         self.msix_vector.next = self.interrupts.msix_vector.val();

@@ -8,24 +8,30 @@
 //! limit; the rest is swallowed. LOSSLESS = 1: `tready` follows the room. LOSSLESS = 0: `tready`
 //! stays high; a frame whose first beat finds no room is dropped whole and logged, one that runs
 //! out of room later ends in a beat that was kept free for that, marked as overflow. A token enters
-//! between two frames only, before a first beat offered in the same cycle, which waits; with
-//! LOSSLESS = 0 no beat waits, but the token, for a cycle without one.
+//! between two frames only, before a first beat offered in the same cycle, which waits. With
+//! LOSSLESS = 0 no beat waits, but the token, for a cycle without one; when it has waited for 255
+//! cycles it takes the place of the next frame, which is dropped whole as an overflow.
 //!
 //! Invariants: every received frame takes one number, from 0 (`ingress_marks_bad_frames`); bytes
 //! beyond the end are zero (same test); a frame leaves whole or with a marked last beat (same test,
-//! `ingress_lossy_never_stalls`, `ingress_lossy_takes_tokens_in_gaps`); tokens stay between frames
+//! `ingress_lossy_never_stalls`, `ingress_lossy_takes_tokens_in_gaps`); a token waits for a bounded
+//! time without gaps, too (`ingress_lossy_starves_no_token`); tokens stay between frames
 //! (`ingress_keeps_tokens_between_frames`), and the log says between which (same test). Not here:
 //! any look into the frame.
 
+mod arrival;
 mod logs;
+mod patience;
 
 use crate::blocks::axis::{AxisRxSink, BeatInfo, BeatSource};
 use crate::blocks::beat_fifo::BeatFifo;
 use crate::blocks::bits::ZExt;
 use crate::blocks::keep::{KeepCount, TailMask};
-use crate::blocks::reg::{ClkRst, RegE, RegR};
+use crate::blocks::reg::{ClkRst, RegR};
+use arrival::Arrival;
 use groove_spec::{DropReason, MAX_FRAME_BYTES, MIN_FRAME_BYTES};
 use logs::Logs;
+use patience::Patience;
 use rust_hdl::prelude::*;
 
 /// Flush tokens in.
@@ -120,14 +126,13 @@ pub struct Ingress<const W: usize, const K: usize> {
     // first half: the beat as it came, and its length
     in_frame: RegR<Bit>,
     a_valid: RegR<Bit>,
-    a_data: RegE<Bits<W>>,
-    a_info: RegE<BeatInfo>,
-    info: Signal<Local, BeatInfo>,
+    arrival: Arrival<W>,
     a_free: Signal<Local, Bit>,
     token_ok: Signal<Local, Bit>,
     beat_ok: Signal<Local, Bit>,
     take: Signal<Local, Bit>,
     take_token: Signal<Local, Bit>,
+    patience: Patience,
     // second half: judgement
     state: RegR<IngressState>,
     total: RegR<Bits<14>>,
@@ -142,6 +147,7 @@ pub struct Ingress<const W: usize, const K: usize> {
     ends: Signal<Local, Bit>,
     entry: Signal<Local, BeatInfo>,
     fire: Signal<Local, Bit>,
+    displaced: Signal<Local, Bit>,
     refuse: Signal<Local, Bit>,
     cut: Signal<Local, Bit>,
     lossless: Constant<Bit>,
@@ -179,14 +185,13 @@ impl<const W: usize, const K: usize> Ingress<W, K> {
             fifo: Default::default(),
             in_frame: Default::default(),
             a_valid: Default::default(),
-            a_data: Default::default(),
-            a_info: Default::default(),
-            info: Default::default(),
+            arrival: Default::default(),
             a_free: Default::default(),
             token_ok: Default::default(),
             beat_ok: Default::default(),
             take: Default::default(),
             take_token: Default::default(),
+            patience: Default::default(),
             state: Default::default(),
             total: Default::default(),
             number: Default::default(),
@@ -200,6 +205,7 @@ impl<const W: usize, const K: usize> Ingress<W, K> {
             ends: Default::default(),
             entry: Default::default(),
             fire: Default::default(),
+            displaced: Default::default(),
             refuse: Default::default(),
             cut: Default::default(),
             lossless: Constant::new(lossless),
@@ -221,13 +227,13 @@ impl<const W: usize, const K: usize> Logic for Ingress<W, K> {
         ClkRst::link(&mut self.cr, &mut self.fifo.cr);
         ClkRst::link(&mut self.cr, &mut self.in_frame.cr);
         ClkRst::link(&mut self.cr, &mut self.a_valid.cr);
-        ClkRst::link(&mut self.cr, &mut self.a_data.cr);
-        ClkRst::link(&mut self.cr, &mut self.a_info.cr);
+        ClkRst::link(&mut self.cr, &mut self.arrival.cr);
         ClkRst::link(&mut self.cr, &mut self.state.cr);
         ClkRst::link(&mut self.cr, &mut self.total.cr);
         ClkRst::link(&mut self.cr, &mut self.number.cr);
         ClkRst::link(&mut self.cr, &mut self.overflows.cr);
         ClkRst::link(&mut self.cr, &mut self.limit.cr);
+        ClkRst::link(&mut self.cr, &mut self.patience.cr);
         ClkRst::link(&mut self.cr, &mut self.logs.cr);
         DropLog::link(&mut self.drop_in, &mut self.logs.drop_in);
         TokenLog::link(&mut self.token_log, &mut self.logs.token_log);
@@ -239,25 +245,23 @@ impl<const W: usize, const K: usize> Logic for Ingress<W, K> {
         self.token_ok.next = self.open.val()
             & !self.in_frame.q.val()
             & !self.fifo.almost.val()
-            & (self.lossless.val() | !self.s.tvalid.val());
+            & (self.lossless.val() | !self.s.tvalid.val() | self.patience.over.val());
         self.beat_ok.next = self.open.val()
             & self.a_free.val()
             & (self.in_frame.q.val() | !self.token.valid.val() | !self.lossless.val());
         self.take_token.next = self.token.valid.val() & self.token_ok.val();
         self.take.next = self.s.tvalid.val() & self.beat_ok.val();
+        self.patience.waits.next = self.token.valid.val() & !self.token_ok.val();
         self.token.ready.next = self.token_ok.val();
         self.s.tready.next = self.beat_ok.val();
-        self.info.next = self.a_info.q.val();
-        self.info.next.bytes = self.count.bytes.val();
-        self.info.next.last = self.s.tlast.val() | self.take_token.val();
-        self.info.next.is_token = self.take_token.val();
-        self.info.next.token_kind = self.token.kind.val();
-        self.info.next.queue = self.token.queue.val();
-        self.info.next.drop = self.s.tuser.val();
-        self.a_data.en.next = self.take.val();
-        self.a_data.d.next = self.s.tdata.val();
-        self.a_info.en.next = self.take.val() | self.take_token.val();
-        self.a_info.d.next = self.info.val();
+        self.arrival.data.next = self.s.tdata.val();
+        self.arrival.bytes.next = self.count.bytes.val();
+        self.arrival.last.next = self.s.tlast.val();
+        self.arrival.user.next = self.s.tuser.val();
+        self.arrival.kind.next = self.token.kind.val();
+        self.arrival.queue.next = self.token.queue.val();
+        self.arrival.take.next = self.take.val();
+        self.arrival.take_token.next = self.take_token.val();
         self.in_frame.d.next =
             (self.in_frame.q.val() & !self.take.val()) | (self.take.val() & !self.s.tlast.val());
 
@@ -266,25 +270,27 @@ impl<const W: usize, const K: usize> Logic for Ingress<W, K> {
         if self.max_frame.val() > self.bytes_max.val() {
             self.limit.d.next = self.bytes_max.val();
         }
-        self.bytes14.next = self.a_info.q.val().bytes.to_bits();
+        self.bytes14.next = self.arrival.info.val().bytes.to_bits();
         self.sum.next = self.total.q.val() + self.bytes14.val();
         self.runt.next = self.sum.val() < self.bytes_min.val();
         self.over.next = !self.runt.val() & (self.sum.val() > self.limit.q.val());
-        self.ends.next = self.a_info.q.val().last | self.over.val();
-        self.refuse.next = !self.lossless.val()
-            & (self.state.q.val() == IngressState::Idle)
-            & !self.a_info.q.val().is_token
-            & ((self.ends.val() & !self.fifo.s.ready.val())
-                | (!self.ends.val() & self.fifo.almost.val()));
+        self.ends.next = self.arrival.info.val().last | self.over.val();
+        self.displaced.next = self.arrival.info.val().is_token & self.arrival.info.val().drop;
+        self.refuse.next = self.displaced.val()
+            | (!self.lossless.val()
+                & (self.state.q.val() == IngressState::Idle)
+                & !self.arrival.info.val().is_token
+                & ((self.ends.val() & !self.fifo.s.ready.val())
+                    | (!self.ends.val() & self.fifo.almost.val())));
         self.cut.next = !self.lossless.val()
             & (self.state.q.val() == IngressState::Pass)
             & !self.ends.val()
             & self.fifo.almost.val();
-        self.entry.next = self.a_info.q.val();
+        self.entry.next = self.arrival.info.val();
         self.entry.next.last = self.ends.val() | self.cut.val();
         self.entry.next.frame = self.number.q.val();
         self.entry.next.drop =
-            self.runt.val() | self.over.val() | self.cut.val() | self.a_info.q.val().drop;
+            self.runt.val() | self.over.val() | self.cut.val() | self.arrival.info.val().drop;
         self.entry.next.reason = self.because_fcs.val();
         if self.cut.val() {
             self.entry.next.reason = self.because_overflow.val();
@@ -293,8 +299,8 @@ impl<const W: usize, const K: usize> Logic for Ingress<W, K> {
         } else if self.over.val() {
             self.entry.next.reason = self.because_oversize.val();
         }
-        self.mask.data.next = self.a_data.q.val();
-        self.mask.bytes.next = self.a_info.q.val().bytes;
+        self.mask.data.next = self.arrival.beat.val();
+        self.mask.bytes.next = self.arrival.info.val().bytes;
         self.fifo.s.data.next = self.mask.masked.val();
         self.fifo.s.info.next = self.entry.val();
         // As `refuse`, but for a full FIFO, which takes nothing anyhow: `valid` must not follow
@@ -303,7 +309,7 @@ impl<const W: usize, const K: usize> Logic for Ingress<W, K> {
             & (self.state.q.val() != IngressState::Swallow)
             & (self.lossless.val()
                 | self.ends.val()
-                | self.a_info.q.val().is_token
+                | self.arrival.info.val().is_token
                 | (self.state.q.val() == IngressState::Pass)
                 | !self.fifo.almost.val());
         self.fire.next = self.a_valid.q.val()
@@ -319,12 +325,12 @@ impl<const W: usize, const K: usize> Logic for Ingress<W, K> {
         self.logs.fire.next = self.fire.val();
         self.logs.refuse.next = self.refuse.val();
         self.logs.entry.next = self.entry.val();
-        if self.fire.val() & !self.a_info.q.val().is_token {
+        if self.fire.val() & (self.displaced.val() | !self.arrival.info.val().is_token) {
             if self.refuse.val() | self.cut.val() {
                 self.overflows.d.next = self.overflows.q.val() + self.one.val();
             }
             self.total.d.next = self.zero14.val();
-            if self.a_info.q.val().last {
+            if self.arrival.tail.val() {
                 self.state.d.next = IngressState::Idle;
                 self.number.d.next = self.number.q.val() + self.one.val();
             } else if self.refuse.val() | self.cut.val() | self.over.val() {

@@ -3,10 +3,11 @@
 //!   completions ──► count or time reached, armed? ──► MSI-X, disarmed
 //!   consumer write ──► newer ones there? ── yes ──► MSI-X at once
 //!                                        └─ no ───► armed
+//!   DMA error ──► armed? ──► MSI-X; at each consumer write behind it, too
 //!
 //! Invariants: a completion that the host has not acknowledged is signalled, whatever the order of
-//! its write and the host's (`no_wake_up_is_lost`); none is signalled twice
-//! (`fires_once_until_re_armed`).
+//! its write and the host's (`no_wake_up_is_lost`), and so is a DMA error (`a_fault_is_told`); none
+//! is signalled twice (`fires_once_until_re_armed`).
 
 /// State of a queue's vector.
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +61,12 @@ impl Moderation {
         limits.on && consumed != produced && self.fire(produced)
     }
 
+    /// The queue stands still behind a DMA error, which is to be told even if no completion is
+    /// new. `true`: signal.
+    pub fn failed(&mut self, limits: Limits, produced: u16) -> bool {
+        limits.on && self.armed && self.fire(produced)
+    }
+
     /// Whether the time is over. The queue is flushed before [`Moderation::expire`].
     pub fn is_due(&self, limits: Limits, now: u64) -> bool {
         let waited = |since| limits.cycles > 0 && now - since >= limits.cycles;
@@ -88,6 +95,18 @@ mod tests {
         assert!(!vector.acknowledged(EACH, 3, 3));
         assert!(!vector.completed(EACH, 3, 0), "nothing new");
         assert!(vector.completed(EACH, 4, 0));
+    }
+
+    #[test]
+    fn a_fault_is_told() {
+        let mut vector = Moderation::new();
+        assert!(vector.failed(EACH, 0), "though nothing is new");
+        assert!(!vector.failed(EACH, 0), "once until it is armed");
+        assert!(!vector.acknowledged(EACH, 0, 0));
+        assert!(vector.failed(EACH, 0));
+        let off = Limits { on: false, ..EACH };
+        assert!(!vector.acknowledged(off, 0, 0));
+        assert!(!vector.failed(off, 0));
     }
 
     /// Every interleaving of the host's read, its acknowledgement and the device's next completion.

@@ -93,7 +93,9 @@ impl State {
     fn completed(&mut self, queue: usize) -> Result<(), Error> {
         let limits = self.limits(queue);
         let slot = &mut self.queues[queue];
-        let fires = slot.vector.completed(limits, slot.queue.completed, self.now);
+        let produced = slot.queue.completed;
+        let fires = slot.vector.completed(limits, produced, self.now)
+            || slot.queue.fault && slot.vector.failed(limits, produced);
         self.signal(queue, fires)
     }
 
@@ -114,6 +116,7 @@ impl State {
         slot.prefetch(&self.memory, self.parameters.prefetch);
         if std::mem::take(&mut slot.abandoned) {
             self.feed(queue, TokenKind::FlushAll);
+            return self.completed(queue);
         }
         Ok(())
     }
@@ -286,7 +289,9 @@ impl State {
             let consumed = word(&nic::COMPLETION_CONSUMER);
             let limits = self.limits(queue);
             let slot = &mut self.queues[queue];
-            let fires = slot.vector.acknowledged(limits, consumed, slot.queue.completed);
+            let produced = slot.queue.completed;
+            let fires = slot.vector.acknowledged(limits, consumed, produced)
+                || slot.queue.fault && slot.vector.failed(limits, produced);
             return self.signal(queue, fires);
         }
         Ok(())

@@ -5,7 +5,7 @@
 //! `GROOVE_NIC_WAVE=SEED:CYCLE` it writes the waves around it to `nic.fst`.
 
 use std::cell::Cell;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use groove_device::verilated::{Clock, Options, VerilatedDevice};
 use groove_device::{Parameters, Step};
@@ -28,6 +28,16 @@ pub struct Rtl {
     seed: u64,
 }
 
+/// 64 bits and 8 queues.
+const NARROW: BuildOptions = BuildOptions {
+    width: 64,
+    queues: 8,
+    buckets: groove_spec::BUCKETS,
+    depth: groove_spec::BUCKET_DEPTH,
+    lossless: true,
+    trace: false,
+};
+
 thread_local! {
     /// Devices opened by this test: each has a seed of its own.
     static OPENED: Cell<u64> = const { Cell::new(0) };
@@ -37,31 +47,17 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// Emits and builds once for all tests of a width; the rest is a copy of text.
-fn verilog(width: usize, queues: usize) -> String {
-    static TEXTS: Mutex<Vec<(usize, String)>> = Mutex::new(Vec::new());
-    let mut texts = TEXTS.lock().unwrap();
-    if let Some((_, text)) = texts.iter().find(|t| t.0 == width) {
-        return text.clone();
-    }
-    let parameters = groove_hdl::pipeline::Parameters { width, queues, ..Default::default() };
-    let text = groove_hdl::nic::emit(&parameters).unwrap().verilog;
-    texts.push((width, text.clone()));
-    text
-}
-
 impl Rtl {
-    fn with(width: usize, queues: usize, clock: Clock, run: NicConfig) -> Box<dyn Testbed> {
+    fn with(build: BuildOptions, clock: Clock, run: NicConfig) -> Box<dyn Testbed> {
         let seed = run.seed;
         let wave = variable("GROOVE_NIC_WAVE").and_then(|text| {
             let (wanted, cycle) = text.split_once(':')?;
             let wanted: u64 = wanted.parse().ok()?;
             (wanted == seed).then_some(Wave::around("nic.fst", cycle.parse().ok()?))
         });
-        let build =
-            BuildOptions { width, queues, trace: wave.is_some(), ..BuildOptions::default() };
+        let build = BuildOptions { trace: wave.is_some(), ..build };
         let options = Options { build, run: NicConfig { wave, ..run }, clock };
-        let device = VerilatedDevice::from_verilog(&verilog(width, queues), &options).unwrap();
+        let device = VerilatedDevice::open(&options).unwrap();
         Box::new(Self { device: Arc::new(device), seed })
     }
 
@@ -86,17 +82,23 @@ impl Rtl {
 
     /// 512 bits and all 32 queues, the clock in the test's hands.
     pub fn wide(_: Parameters) -> Box<dyn Testbed> {
-        Self::with(512, 32, Clock::Stepped, Self::surroundings())
+        Self::with(BuildOptions::default(), Clock::Stepped, Self::surroundings())
     }
 
     /// 64 bits and 8 queues.
     pub fn narrow(_: Parameters) -> Box<dyn Testbed> {
-        Self::with(64, 8, Clock::Stepped, Self::surroundings())
+        Self::with(NARROW, Clock::Stepped, Self::surroundings())
+    }
+
+    /// 64 bits and 8 queues, without back-pressure to the wire: what finds no room is dropped.
+    pub fn lossy(_: Parameters) -> Box<dyn Testbed> {
+        let build = BuildOptions { lossless: false, ..NARROW };
+        Self::with(build, Clock::Stepped, Self::surroundings())
     }
 
     /// 512 bits, with a clock that runs by itself.
     pub fn running(_: Parameters) -> Box<dyn Testbed> {
-        Self::with(512, 32, Clock::Thread, Self::surroundings())
+        Self::with(BuildOptions::default(), Clock::Thread, Self::surroundings())
     }
 }
 

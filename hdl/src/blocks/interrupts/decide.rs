@@ -2,9 +2,10 @@
 //!
 //!   kind, vector, settings, completions ──► vector, fire, expire        combinational
 //!
-//! Follows: spec rows `MODERATION`, `COMPLETION_CONSUMER`, `QUEUE_CONTROL`.
+//! Follows: spec rows `MODERATION`, `COMPLETION_CONSUMER`, `QUEUE_CONTROL`, `QUEUE_STATUS`.
 //! Invariants: as the model of a vector, visit by visit (`random_events_equal_the_model`); a vector
-//! fires once until it is armed again (`fires_once_until_re_armed`). Not here: who is visited.
+//! fires once until it is armed again (`fires_once_until_re_armed`); a fault is told when the queue
+//! has stopped, and at each re-arm behind it (`a_fault_is_told`). Not here: who is visited.
 
 use crate::blocks::bits::ZExt;
 use rust_hdl::prelude::*;
@@ -63,6 +64,8 @@ pub struct Decide {
     pub lives: Signal<In, Bit>,
     pub open: Signal<In, Bit>,
     pub on: Signal<In, Bit>,
+    /// A DMA error stopped it.
+    pub fault: Signal<In, Bit>,
     /// As it becomes, and whether it is to be remembered.
     pub write: Signal<Out, Bit>,
     pub vector: Signal<Out, Vector>,
@@ -74,6 +77,7 @@ pub struct Decide {
     fires: Signal<Local, Bit>,
     expires: Signal<Local, Bit>,
     some: Signal<Local, Bit>,
+    tells: Signal<Local, Bit>,
     able: Signal<Local, Bit>,
     enough: Signal<Local, Bit>,
     count: Signal<Local, Bits<16>>,
@@ -86,6 +90,8 @@ impl Logic for Decide {
     #[hdl_gen]
     fn update(&mut self) {
         self.some.next = self.fresh.val().any();
+        // A fault is something to tell, until the queue starts again.
+        self.tells.next = self.fresh.val().any() | self.fault.val();
         self.able.next = self.on.val() & self.was.val().armed;
         self.count.next = self.limit.val().get_bits::<8>(0).to_bits();
         self.enough.next = self.fresh.val() >= self.count.val();
@@ -105,13 +111,14 @@ impl Logic for Decide {
             }
             VisitKind::Control => {
                 self.touches.next = true;
+                self.fires.next = self.able.val() & self.fault.val();
             }
             VisitKind::Consumer => {
                 self.becomes.next.armed = true;
                 self.becomes.next.waiting = false;
                 self.becomes.next.old = false;
                 self.becomes.next.known = self.value.val();
-                self.fires.next = self.on.val() & self.some.val();
+                self.fires.next = self.on.val() & self.tells.val();
             }
             VisitKind::Start => {
                 self.becomes.next.armed = true;
@@ -120,7 +127,7 @@ impl Logic for Decide {
                 self.becomes.next.known = 0.into();
             }
             VisitKind::Stop => {
-                self.fires.next = self.able.val() & self.some.val();
+                self.fires.next = self.able.val() & self.tells.val();
             }
             VisitKind::Flushed => {
                 self.becomes.next.expiring = false;

@@ -21,7 +21,7 @@ pub struct Logs {
     pub cr: ClkRst,
     /// `entry` is judged in this cycle.
     pub fire: Signal<In, Bit>,
-    /// The frame that starts with it is dropped.
+    /// The frame that starts with it, or whose place it takes, is dropped.
     pub refuse: Signal<In, Bit>,
     /// A beat or a token.
     pub entry: Signal<In, BeatInfo>,
@@ -59,7 +59,7 @@ impl Logic for Logs {
         ClkRst::link(&mut self.cr, &mut self.drop_valid.cr);
         ClkRst::link(&mut self.cr, &mut self.token_valid.cr);
         ClkRst::link(&mut self.cr, &mut self.held.cr);
-        self.drop_valid.d.next = self.fire.val() & self.refuse.val() & !self.entry.val().is_token;
+        self.drop_valid.d.next = self.fire.val() & self.refuse.val();
         self.token_valid.d.next = self.fire.val() & self.entry.val().is_token;
         self.held.en.next = self.fire.val();
         self.held.d.next = self.entry.val();
