@@ -19,6 +19,7 @@
 #![allow(unsafe_code)] // one of its fixed homes
 
 mod bar;
+mod borrow;
 mod kernel;
 mod open_error;
 mod peek;

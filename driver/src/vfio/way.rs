@@ -42,7 +42,7 @@ pub fn ways(sysfs: &Sysfs, function: &Function) -> Vec<Way> {
 }
 
 /// The file of a function by itself, as the kernel names it.
-fn device_file(sysfs: &Sysfs, function: &Function) -> Option<PathBuf> {
+pub fn device_file(sysfs: &Sysfs, function: &Function) -> Option<PathBuf> {
     let entries = fs::read_dir(sysfs.directory(function.bdf).join("vfio-dev")).ok()?;
     let name = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).next()?;
     Some(sysfs.dev().join("vfio/devices").join(name))
