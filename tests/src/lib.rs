@@ -2,7 +2,7 @@
 
 pub mod coverage;
 pub mod differential;
-pub mod frames;
-pub mod generate;
+pub use groove_traffic as generate;
+pub use groove_traffic::frames;
 pub mod inverse;
 pub mod vectors;

@@ -9,6 +9,7 @@
 
 pub mod collide;
 pub mod flow;
+pub mod frames;
 pub mod odd;
 pub mod packet;
 pub mod random;

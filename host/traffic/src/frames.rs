@@ -4,9 +4,9 @@
 //! A test takes a segment, changes fields, and encodes it: `encode(v4(1, 100), |p| tcp(p).ack +=
 //! 1)`. Not here: random traffic (`generate`).
 
-use crate::generate::packet::{Network, Packet, Sum, Tcp, Transport, Udp, V4, V6};
+use crate::packet::{Network, Packet, Sum, Tcp, Transport, Udp, V4, V6};
 
-pub use crate::generate::flow::tcp;
+pub use crate::flow::tcp;
 
 /// Station address of the frames.
 pub const STATION: [u8; 6] = [2, 0, 0, 0, 0, 2];
