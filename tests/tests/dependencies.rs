@@ -64,17 +64,20 @@ fn reach(workspace: &Workspace, from: &str) -> BTreeSet<String> {
     seen
 }
 
-const EXPECTED: [&str; 10] = [
+const EXPECTED: [&str; 13] = [
     "groove",
     "groove-bench",
     "groove-device",
     "groove-driver",
     "groove-hdl",
     "groove-model",
+    "groove-oracle",
     "groove-serve",
     "groove-spec",
     "groove-tests",
+    "groove-traffic",
     "groove-verilator",
+    "groove-vm",
 ];
 /// Each is proved equal to the others in `tests`: shared code would make that proof empty.
 const INDEPENDENT: [&str; 3] = ["groove-model", "groove-hdl", "groove-driver"];
@@ -98,6 +101,10 @@ fn violations(workspace: &Workspace) -> Vec<String> {
     }
     if workspace["groove-model"].dependencies.len() != 1 {
         found.push("groove-model has a dependency beside groove-spec: it is plain Rust".into());
+    }
+    let oracle = reach(workspace, "groove-oracle");
+    if !oracle.is_empty() {
+        found.push(format!("groove-oracle reaches {oracle:?}: the kernel alone is to answer"));
     }
     if reach(workspace, "groove-verilator").contains("groove-model") {
         found.push("groove-verilator reaches groove-model: the hardware would check itself".into());
@@ -166,6 +173,11 @@ fn spec_has_no_dependencies() {
 #[test]
 fn the_model_is_plain_rust() {
     catches("groove-model has a dependency", |w| add(w, "groove-model", "etherparse"));
+}
+
+#[test]
+fn the_oracle_knows_nothing_of_the_project() {
+    catches("groove-oracle reaches", |w| add(w, "groove-oracle", "groove-spec"));
 }
 
 #[test]

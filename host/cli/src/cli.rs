@@ -1,6 +1,7 @@
 //! The command line: what can be typed, its help, and its bounds.
 
 mod input;
+mod oracle;
 mod pci;
 mod run;
 mod serve;
@@ -8,6 +9,10 @@ mod tools;
 mod wrong;
 
 pub use input::{CutChoice, InputArgs};
+pub use oracle::{
+    AgainstArgs, CheckArgs, GuestArgs, OracleAction, OracleArgs, RandomArgs, RecordArgs, RulesArgs,
+    SourceArgs,
+};
 pub use pci::{BindArgs, DevicesArgs, KernelArgs, StatsArgs, UnbindArgs};
 pub use run::{DeviceChoice, RunArgs, SplitChoice};
 pub use serve::{DeviceAddress, ServeArgs};
@@ -45,6 +50,8 @@ pub enum Command {
     Run(RunArgs),
     /// Run recorded kernel results through an engine and list what differs
     Golden(GoldenArgs),
+    /// Ask the running kernel: record what its GRO delivers, and hold model and hardware against it
+    Oracle(OracleArgs),
     /// Write the hardware as Verilog, with C header and tables
     Emit(EmitArgs),
     /// Show, write or check everything that is generated from the one table

@@ -8,6 +8,7 @@ mod engine;
 mod golden;
 mod live;
 mod measured;
+mod oracle;
 mod output;
 mod pci;
 mod progress;
@@ -26,6 +27,7 @@ pub fn run(cli: &Cli) -> Result<(), Failure> {
         Command::Sim(args) => sim::run(args),
         Command::Run(args) => run::run(args),
         Command::Golden(args) => golden::run(args),
+        Command::Oracle(args) => oracle::run(args),
         Command::Emit(args) => emit::run(args),
         Command::Spec(args) => spec::run(&args.action),
         Command::Synth(args) => synth::run(args),

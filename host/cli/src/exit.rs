@@ -10,7 +10,7 @@ pub const USAGE: u8 = 2;
 pub const DEVICE: u8 = 3;
 /// Two things that must be equal differ, or a generated file is stale.
 pub const MISMATCH: u8 = 4;
-/// A tool that is needed is missing or too old.
+/// A tool, or a feature of the kernel, that is needed is missing or too old.
 pub const TOOL: u8 = 5;
 /// Ended by Ctrl-C or SIGTERM, drained and reported: as shells say it, 128 and the signal's number.
 pub const INTERRUPTED: u8 = 130;
@@ -22,7 +22,7 @@ pub const TABLE: [(u8, &str); 7] = [
     (USAGE, "wrong usage, or input that cannot be used"),
     (DEVICE, "device absent or refused"),
     (MISMATCH, "mismatch between engines or with a kernel, or a generated file is stale"),
-    (TOOL, "a needed tool is missing or too old"),
+    (TOOL, "a needed tool or feature of the kernel is missing or too old"),
     (INTERRUPTED, "ended by Ctrl-C; what was run until then is drained, checked and reported"),
 ];
 

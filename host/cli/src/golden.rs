@@ -13,13 +13,15 @@ mod kernel;
 pub mod plan;
 mod read;
 mod view;
+mod write;
 
 pub use case::{Case, ReadError, Recorded};
 pub use device::DeviceRunner;
 pub use kernel::{UnknownKernel, configuration};
 pub use plan::{LeftOut, Plan, Step};
 pub use read::cases;
-pub use view::{differences, recorded};
+pub use view::{differences, record_hash, recorded};
+pub use write::{Packed, WriteError, write_pair};
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};

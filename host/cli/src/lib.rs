@@ -15,6 +15,7 @@ pub mod exit;
 mod failure;
 pub mod golden;
 pub mod live;
+pub mod oracle;
 pub mod pci;
 pub mod run;
 pub mod serve;

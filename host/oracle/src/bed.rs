@@ -1,7 +1,7 @@
-//! The bed: everything that a thread needs to put bursts through the kernel, and putting them through.
+//! The bed: everything that a thread needs to put bursts through the kernel.
 //!
-//!   send ─► sender device ─[egress]═ veth ═► ring ─► NAPI thread: GRO ─► socket, [ingress] ─► dropped
-//!           SCHED_FIFO 50                           SCHED_FIFO 10, same CPU
+//!   send ─► device ─[egress]═ veth ═► ring ─► NAPI thread: GRO ─► socket, [ingress] ─► dropped
+//!   SCHED_FIFO 50                             SCHED_FIFO 10, same CPU
 //!
 //! Sender and NAPI thread share a CPU, and the sender has the higher priority: a whole burst waits
 //! in the ring until the sender sleeps, and is then one poll. That makes the result the same every
@@ -31,7 +31,7 @@ use crate::sys::bpf::{self, Hook, Map};
 use crate::sys::device::{self, Offload};
 use crate::sys::packet::{Outgoing, Receiver, Sender};
 use crate::sys::{namespace, scheduler};
-use crate::{BURST_FRAMES_MAX, FRAME_BYTES_MAX, FRAME_BYTES_MIN, assembly};
+use crate::{BURST_FRAMES_MAX, FRAME_BYTES_MAX, assembly, carries};
 
 /// The pair carries any frame that IP can fill.
 const MTU: u32 = 65_535;
@@ -192,9 +192,8 @@ fn check(frames: &[Frame]) -> Result<(), Error> {
         return Err(Error::Burst(frames.len()));
     }
     for (number, frame) in frames.iter().enumerate() {
-        let bytes = frame.bytes.len();
-        if !(FRAME_BYTES_MIN..=FRAME_BYTES_MAX).contains(&bytes) {
-            return Err(Error::Length { frame: number, bytes });
+        if !carries(&frame.bytes, frame.tag.is_some()) {
+            return Err(Error::Length { frame: number, bytes: frame.bytes.len() });
         }
     }
     Ok(())

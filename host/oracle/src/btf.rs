@@ -88,10 +88,10 @@ impl<'a> Btf<'a> {
     fn extra_bytes(&self, at: usize) -> Result<usize, BtfError> {
         let (kind, count) = self.kind(at)?;
         Ok(match kind {
-            1 | 14 | 17 => 4,                          // INT, VAR, DECL_TAG
-            3 => 12,                                   // ARRAY
+            1 | 14 | 17 => 4,                                 // INT, VAR, DECL_TAG
+            3 => 12,                                          // ARRAY
             KIND_STRUCT | KIND_UNION | 15 | 19 => 12 * count, // DATASEC, ENUM64
-            KIND_ENUM | 13 => 8 * count,               // FUNC_PROTO
+            KIND_ENUM | 13 => 8 * count,                      // FUNC_PROTO
             2 | 7..=12 | 16 | 18 => 0, // PTR, FWD, TYPEDEF to FUNC, FLOAT, TYPE_TAG
             _ => return Err(BtfError::Damaged(at)),
         })

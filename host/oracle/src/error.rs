@@ -67,7 +67,9 @@ impl Feature {
         match self {
             Self::Namespace => "run as root; the kernel needs CONFIG_NET_NS",
             Self::Sysfs => "run as root of the machine, not of a container",
-            Self::Veth => "load the module veth (`modprobe veth`), or use a kernel with CONFIG_VETH",
+            Self::Veth => {
+                "load the module veth (`modprobe veth`), or use a kernel with CONFIG_VETH"
+            }
             Self::Offloads => "use a kernel of 5.13 or newer",
             Self::ThreadedNapi => {
                 "run in the machine's own PID namespace, on a kernel of 5.13 or newer"
@@ -105,8 +107,12 @@ pub enum Error {
     #[error("a burst of {0} frames: one poll of the kernel takes 1 to 64")]
     Burst(usize),
     /// A frame that the method does not carry.
-    #[error("frame {frame}: {bytes} bytes; the kernel takes {} to {} from a packet socket",
-        crate::FRAME_BYTES_MIN, crate::FRAME_BYTES_MAX)]
+    #[error(
+        "frame {frame}: {bytes} bytes; carried are {} to {}, of frames with a tag in them {} on",
+        crate::FRAME_BYTES_MIN,
+        crate::FRAME_BYTES_MAX,
+        crate::TAGGED_BYTES_MIN
+    )]
     Length {
         /// Its number in the burst.
         frame: usize,
@@ -150,6 +156,14 @@ pub enum Error {
         first: usize,
         /// How it differs.
         what: String,
+    },
+    /// One burst of many failed.
+    #[error("burst {burst} failed")]
+    At {
+        /// Its number.
+        burst: usize,
+        /// Why.
+        source: Box<Error>,
     },
     /// Something else failed under way.
     #[error("{what} failed")]

@@ -96,8 +96,7 @@ impl Layout {
             let width = if found.width == 0 { width } else { found.width };
             Ok::<_, BtfError>(Place { bit: found.bit, width })
         };
-        let [gso_size, gso_segs] =
-            [place(SHARED, "gso_size", 16)?, place(SHARED, "gso_segs", 16)?];
+        let [gso_size, gso_segs] = [place(SHARED, "gso_size", 16)?, place(SHARED, "gso_segs", 16)?];
         let gso_type = place(SHARED, "gso_type", 32)?;
         let last = gso_size.byte().max(gso_segs.byte()).max(gso_type.byte());
         Ok(Self {

@@ -9,8 +9,8 @@
 //! Invariants: the host's namespace, priorities and devices stay as they are, whatever happens
 //! (`nothing_is_left_behind`); equal bursts give equal results or none
 //! (`one_differing_run_refuses_all`); every frame is in exactly one delivery
-//! (`every_frame_is_in_one_delivery`). Limits: a burst is one to 64 frames, as many as a poll takes;
-//! held frames are flushed at each gap and at the end. Not here: any rule of what merges.
+//! (`every_frame_is_in_one_delivery`). Limits: a burst is one to 64 frames, as many as a poll
+//! takes; held frames are flushed at each gap and at the end. Not here: any rule of what merges.
 
 mod assembly;
 mod attribution;
@@ -40,6 +40,16 @@ pub const BURST_FRAMES_MAX: usize = 64;
 pub const FRAME_BYTES_MIN: usize = 14;
 /// Longest frame: an Ethernet header before what IP can fill.
 pub const FRAME_BYTES_MAX: usize = 65_549;
+
+/// Shortest frame with a tag in it: the kernel drops one that ends inside its tag, or right behind.
+const TAGGED_BYTES_MIN: usize = 20;
+
+/// Whether the method carries a frame: its length, also behind a tag that is in it.
+pub fn carries(bytes: &[u8], stripped: bool) -> bool {
+    let tagged = matches!(bytes.get(12..14), Some([0x81, 0x00] | [0x88, 0xa8]));
+    let least = if tagged && !stripped { TAGGED_BYTES_MIN } else { FRAME_BYTES_MIN };
+    (least..=FRAME_BYTES_MAX).contains(&bytes.len())
+}
 
 type Answer = Result<Vec<Delivery>, Error>;
 
@@ -107,5 +117,20 @@ impl Drop for Oracle {
             // A panic of the thread has been told where it was awaited.
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_have_a_least_and_a_greatest_length() {
+        let mut bytes = vec![0; FRAME_BYTES_MAX + 1];
+        let at = |bytes: &[u8], length: usize| carries(&bytes[..length], false);
+        assert_eq!([13, 14, 65_549, 65_550].map(|n| at(&bytes, n)), [false, true, true, false]);
+        bytes[12..14].copy_from_slice(&[0x88, 0xa8]);
+        assert_eq!([14, 19, 20].map(|n| at(&bytes, n)), [false, false, true]);
+        assert!(carries(&bytes[..14], true));
     }
 }

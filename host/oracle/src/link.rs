@@ -61,11 +61,8 @@ fn device(name: &str) -> Vec<u8> {
 fn pair(a: &str, b: &str) -> Vec<u8> {
     let peer = [interface(0, 0), device(b)].concat();
     let data = attribute(attribute::VETH_INFO_PEER, &peer);
-    let info = [
-        attribute(attribute::INFO_KIND, b"veth"),
-        attribute(attribute::INFO_DATA, &data),
-    ]
-    .concat();
+    let info =
+        [attribute(attribute::INFO_KIND, b"veth"), attribute(attribute::INFO_DATA, &data)].concat();
     [interface(0, 0), device(a), attribute(attribute::LINKINFO, &info)].concat()
 }
 

@@ -2,7 +2,7 @@
 //!
 //!   Metadata   oracle ─► egress: hash, tag, verified
 //!   Counters   ingress ─► oracle: deliveries and their segments so far
-//!   Record     ingress ─► oracle: three fields, then copies of the socket buffer and its shared info
+//!   Record     ingress ─► oracle: three fields, copies of the socket buffer and its shared info
 //!
 //! Invariant: parts of a record do not overlap (`records_have_room_for_everything`).
 

@@ -1,5 +1,5 @@
-//! Repeats: every burst several times, in an order that is shuffled anew each time; results that are
-//! not the same are refused.
+//! Repeats: every burst several times, in an order that is shuffled anew each time; results that
+//! are not the same are refused.
 //!
 //!   bursts ─► run 0, 1, 2 …, each in its own order ─► equal ─► deliveries
 //!                                                  └─► refused
@@ -9,8 +9,8 @@
 use crate::delivery::{Delivery, Frame};
 use crate::error::Error;
 
-/// Runs all bursts `runs` times, at least once; `run` puts one through. Gives the deliveries of each
-/// burst, in the order of `bursts`.
+/// Runs all bursts `runs` times, at least once; `run` puts one through. Gives the deliveries of
+/// each burst, in the order of `bursts`.
 pub fn repeated<B: AsRef<[Frame]>>(
     bursts: &[B],
     runs: usize,
@@ -24,7 +24,8 @@ pub fn repeated<B: AsRef<[Frame]>>(
     for _ in 0..runs.max(1) {
         shuffle(&mut order, &mut state);
         for &number in &order {
-            let found = run(bursts[number].as_ref())?;
+            let found = run(bursts[number].as_ref())
+                .map_err(|error| Error::At { burst: number, source: Box::new(error) })?;
             match &first[number] {
                 None => first[number] = Some(found),
                 Some(expected) if *expected == found => {}
@@ -35,9 +36,7 @@ pub fn repeated<B: AsRef<[Frame]>>(
     let count = differing.iter().flatten().count();
     let what = differing.iter().position(Option::is_some);
     match what.and_then(|number| differing[number].take().map(|what| (number, what))) {
-        Some((first, what)) => {
-            Err(Error::Unrepeatable { count, total: bursts.len(), first, what })
-        }
+        Some((first, what)) => Err(Error::Unrepeatable { count, total: bursts.len(), first, what }),
         None => Ok(first.into_iter().flatten().collect()),
     }
 }
@@ -58,7 +57,8 @@ fn difference(expected: &[Delivery], found: &[Delivery]) -> String {
 fn shuffle(order: &mut [usize], state: &mut u64) {
     for last in (1..order.len()).rev() {
         // Knuth's MMIX generator; its upper bits are the good ones.
-        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        *state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let other = ((*state >> 33) as usize) % (last + 1);
         order.swap(last, other);
     }
@@ -97,7 +97,10 @@ mod tests {
             Ok(vec![delivery(frames[0].hash)])
         })
         .unwrap();
-        assert_eq!(found.iter().map(|d| d[0].hash).collect::<Vec<_>>(), (0..20).collect::<Vec<_>>());
+        assert_eq!(
+            found.iter().map(|d| d[0].hash).collect::<Vec<_>>(),
+            (0..20).collect::<Vec<_>>()
+        );
         assert_ne!(seen[..20], seen[20..40]);
         for run in seen.chunks(20) {
             let mut run = run.to_vec();

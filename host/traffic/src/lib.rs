@@ -68,6 +68,13 @@ impl Traffic {
         Self::with(rng, config, load)
     }
 
+    /// Traffic of a seed under a configuration that is given.
+    pub fn under(seed: u64, config: Config) -> Self {
+        let mut rng = Rng::new(seed);
+        let load = segment::load(&mut rng);
+        Self::with(rng, config, load)
+    }
+
     fn with(mut rng: Rng, config: Config, load: Load) -> Self {
         let frame_max = config.max_frame_bytes.min(MAX_FRAME_BYTES);
         let payload_max = frame_max.saturating_sub(150).max(100);

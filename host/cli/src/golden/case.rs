@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use groove_model::{Given, GivenCsum};
 use groove_spec::Tag;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::capture::{self, Reader};
 
@@ -74,7 +74,7 @@ pub struct Input {
 }
 
 /// One recorded delivery; what is absent in the record is absent here.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Recorded {
     /// Indexes of the input frames.
@@ -82,28 +82,37 @@ pub struct Recorded {
     /// Bytes.
     pub len: usize,
     /// Payload of the first segment, in merged ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub gso_size: Option<u16>,
     /// Segments, in merged ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub gso_segs: Option<u16>,
     /// Names of the set bits, in merged ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub gso_type: Option<Vec<String>>,
     /// Checksum state.
     pub csum: String,
     /// Verified levels minus one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub csum_level: Option<u8>,
     /// With partial.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub csum_start: Option<u16>,
     /// With partial.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub csum_offset: Option<u16>,
     /// 1 for a tunnel packet.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub encapsulation: Option<u8>,
     /// Receive hash.
     pub hash: u32,
     /// Tag out of band.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub vlan: Option<(u16, u16)>,
     /// Of all bytes.
     pub sha256: String,
     /// First 128 bytes, in merged ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
 }
 

@@ -29,6 +29,7 @@ pub fn recorded(delivery: &Delivery) -> Recorded {
         None => (delivery.vlan, delivery.bytes.clone()),
     };
     let merged = delivery.gso_segs > 0;
+    let (sha256, head) = record_hash(&bytes);
     let partial = delivery.csum == CsumState::Partial;
     let names = || {
         let set = |(i, _): &(usize, &&str)| delivery.gso_type >> i & 1 != 0;
@@ -47,12 +48,18 @@ pub fn recorded(delivery: &Delivery) -> Recorded {
         encapsulation: delivery.encapsulation.then_some(1),
         hash: delivery.hash,
         vlan: vlan.map(|tag| (tag.tpid, tag.tci)),
-        sha256: hex(&Sha256::digest(&bytes)),
-        head: merged.then(|| hex(&bytes[..bytes.len().min(HEAD_BYTES)])),
+        sha256,
+        head: merged.then_some(head),
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
+/// What a record says of the bytes: the SHA-256 of all, and the first 128, in hexadecimal.
+pub fn record_hash(bytes: &[u8]) -> (String, String) {
+    (hex(&Sha256::digest(bytes)), hex(&bytes[..bytes.len().min(HEAD_BYTES)]))
+}
+
+/// Bytes in hexadecimal.
+pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 

@@ -39,6 +39,5 @@ pub fn switch(socket: impl AsFd, name: &str, offload: Offload, on: bool) -> io::
     let descriptor = socket.as_fd().as_raw_fd();
     // SAFETY: SIOCETHTOOL takes an ifreq whose data points to an ethtool_value; both live until the
     // call returns.
-    check(unsafe { libc::ioctl(descriptor, libc::SIOCETHTOOL as _, &mut request) }.into())
-        .map(drop)
+    check(unsafe { libc::ioctl(descriptor, libc::SIOCETHTOOL as _, &mut request) }.into()).map(drop)
 }

@@ -1,4 +1,4 @@
-//! System calls that no safe crate offers: BPF, packet sockets, offloads of a device, the scheduler.
+//! System calls that no safe crate offers: BPF, packet sockets, offloads, scheduler, namespaces.
 //!
 //! Everything else that the oracle asks of the kernel goes through `rustix`. What is here takes and
 //! gives owned descriptors, slices and plain numbers, and holds no pointer beyond a call.
