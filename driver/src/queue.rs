@@ -114,6 +114,11 @@ impl RxQueue {
         self.owner.memory.page_bytes()
     }
 
+    /// Bytes of its memory, which is mapped for the device as one range.
+    pub fn memory_bytes(&self) -> usize {
+        self.owner.memory.bytes()
+    }
+
     /// This thread takes it over, and starts it if it does not run.
     pub fn attach(self) -> Result<Receiver, QueueError> {
         Receiver::new(self)

@@ -6,6 +6,7 @@ mod pci;
 mod run;
 mod serve;
 mod tools;
+mod vm;
 mod wrong;
 
 pub use input::{CutChoice, InputArgs};
@@ -17,6 +18,7 @@ pub use pci::{BindArgs, DevicesArgs, KernelArgs, StatsArgs, UnbindArgs};
 pub use run::{DeviceChoice, RunArgs, SplitChoice};
 pub use serve::{DeviceAddress, ServeArgs};
 pub use tools::{BenchArgs, BenchKind, BenchOptions, DriverOptions, SynthArgs};
+pub use vm::{DriverChoice, GuestArgs, StrayArgs, VmAction, VmArgs, VmShellArgs, VmTestArgs};
 pub use wrong::wrong_usage;
 
 use std::path::PathBuf;
@@ -70,6 +72,8 @@ pub enum Command {
     Bind(BindArgs),
     /// Give a PCI function back to the kernel
     Unbind(UnbindArgs),
+    /// Run the driver in a Linux guest: its kernel, its vfio-pci, its IOMMU
+    Vm(VmArgs),
     /// Show which tools are installed, which are missing and how to get them
     Doctor(DoctorArgs),
 }

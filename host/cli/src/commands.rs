@@ -17,6 +17,7 @@ mod serve;
 mod sim;
 mod spec;
 mod synth;
+mod vm;
 
 use crate::Failure;
 use crate::cli::{Cli, Command};
@@ -37,6 +38,7 @@ pub fn run(cli: &Cli) -> Result<(), Failure> {
         Command::Stats(args) => pci::stats(args),
         Command::Bind(args) => pci::bind(args),
         Command::Unbind(args) => pci::unbind(args),
+        Command::Vm(args) => vm::run(args),
         Command::Doctor(args) => doctor::run(args),
     }
 }

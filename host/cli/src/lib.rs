@@ -8,6 +8,7 @@ pub mod capture;
 pub mod cli;
 pub mod commands;
 pub mod compare;
+pub mod digest;
 pub mod doctor;
 pub mod emit;
 pub mod engine;
@@ -24,5 +25,6 @@ pub mod sim;
 pub mod spec;
 pub mod stats;
 pub mod synth;
+pub mod vm;
 
 pub use failure::Failure;

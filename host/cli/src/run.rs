@@ -172,7 +172,8 @@ pub fn run(
     let shared = Shared::new(nic.queues.len());
     let (found_in, found) = channel();
     let check = Check::new(&setup.input.config, found)?;
-    let report = Report::new(reader.path(), bed.name(), setup);
+    let mut report = Report::new(reader.path(), bed.name(), setup);
+    report.memory = nic.queues.iter().map(Into::into).collect();
     let mut feeder = Feeder::new(Arc::clone(&bed), setup, &shared, check, report)?;
     let start = Instant::now();
     let (fed, threads) = std::thread::scope(|scope| {

@@ -5,18 +5,21 @@
 //!        ▲                                                                             │
 //!        └────────────────────── driver gone ◄── end: flush every queue ◄──────────────┘
 //!
-//! Each driver gets the whole capture, once. A frame waits for its queue to run and to have
-//! buffers, since a wire here has no other hurry; it does not wait longer than [`room::WAIT_MAX`].
+//! Each driver gets a whole capture, once: captures come in turn. A frame waits for its queue to
+//! run and to have buffers, since a wire here has no other hurry; it does not wait longer than
+//! [`room::WAIT_MAX`].
 //! Invariant: what a driver gets is what `groove sim` gives for the same capture
 //! (`a_capture_comes_through_the_socket`).
 //! Not here: the socket (`groove_serve`), printing, signals.
 
+mod report;
 mod tap;
 
+pub use report::{DriverReport, MappedReport, PlayedReport, Report};
 pub use tap::{Heard, Source, listen};
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -38,8 +41,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(2);
 /// What is played.
 #[derive(Clone, Debug)]
 pub struct Wire {
-    /// The capture.
-    pub capture: PathBuf,
+    /// Captures, in turn; at least one.
+    pub captures: Vec<PathBuf>,
     /// Where flush points are.
     pub pace: Pace,
     /// Rule for frames that the snap length cut.
@@ -77,6 +80,8 @@ impl From<groove_driver::Error> for WireError {
 /// What became of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Played {
+    /// Which of the captures.
+    pub capture: usize,
     /// Frames that went in.
     pub frames: u64,
     /// The driver went before the end.
@@ -93,9 +98,13 @@ pub fn play(
     mut tell: impl FnMut(Played),
 ) -> Result<(), WireError> {
     let mut line = Line::new(bed, drivers, stop)?;
-    while line.wait_until(|line| Ok(line.running()? > 0))? {
+    for capture in (0..wire.captures.len()).cycle() {
+        if !line.wait_until(|line| Ok(line.running()? > 0))? {
+            break;
+        }
         line.driver = drivers.load(Ordering::Acquire);
-        tell(line.once(wire)?);
+        let (frames, cut_short) = line.once(wire, &wire.captures[capture])?;
+        tell(Played { capture, frames, cut_short });
         if !line.wait_until(Line::is_left)? {
             break;
         }
@@ -173,12 +182,12 @@ impl<'a> Line<'a> {
         Ok(Steering { model: Model::new(config)?, longest, room })
     }
 
-    /// Plays the capture once.
-    fn once(&self, wire: &Wire) -> Result<Played, WireError> {
+    /// Plays a capture once: frames that went in, and whether the driver went before its end.
+    fn once(&self, wire: &Wire, capture: &Path) -> Result<(u64, bool), WireError> {
         let mut steering = self.steering()?;
         let mut schedule = Schedule::new(wire.pace, self.queues as u8);
-        let mut reader = Reader::open(&wire.capture)?;
-        let mut played = Played { frames: 0, cut_short: false };
+        let mut reader = Reader::open(capture)?;
+        let mut frames = 0;
         let mut records = 0;
         let mut tokens = Vec::new();
         while wire.limit.is_none_or(|limit| records < limit) {
@@ -193,21 +202,21 @@ impl<'a> Line<'a> {
             if let Some(queue) = queue
                 && !self.wait_for_room(&mut steering.room, queue, frame.bytes.len())?
             {
-                return Ok(Played { cut_short: true, ..played });
+                return Ok((frames, true));
             }
             self.bed.inject(frame.bytes)?;
-            played.frames += 1;
+            frames += 1;
             if let Some(queue) = queue {
                 schedule.after(queue, &mut tokens);
                 self.send(&mut tokens)?;
             }
-            if played.frames.is_multiple_of(64) {
+            if frames.is_multiple_of(64) {
                 self.bed.journal()?;
             }
         }
         schedule.end(&mut tokens);
         self.send(&mut tokens)?;
-        Ok(played)
+        Ok((frames, false))
     }
 
     fn send(&self, tokens: &mut Vec<Token>) -> Result<(), WireError> {

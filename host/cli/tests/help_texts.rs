@@ -67,3 +67,10 @@ fn the_exit_codes_are_in_the_help() {
         assert!(text.contains(&format!("{code:<3}  {meaning}")), "{code}");
     }
 }
+
+#[test]
+fn of_vm() {
+    insta::assert_snapshot!("help_vm", help(&["vm", "--help"]));
+    insta::assert_snapshot!("help_vm_test", help(&["vm", "test", "--help"]));
+    insta::assert_snapshot!("help_vm_shell", help(&["vm", "shell", "--help"]));
+}

@@ -20,7 +20,7 @@ use groove_driver::{Device, Interrupt, Region, abi};
 use rustix::io::Errno;
 
 use crate::config::{Asked, CONFIG_BYTES, Config, MSIX_BAR, MSIX_BAR_BYTES};
-use crate::memory::Mappings;
+use crate::memory::{Mappings, Stay};
 
 /// A function.
 pub struct Function {
@@ -56,6 +56,11 @@ impl Function {
             nobody: Arc::new(Interrupt::new()?),
             live: false,
         })
+    }
+
+    /// What the client had mapped so far, from nothing to nothing.
+    pub fn stays(&self) -> &[Stay] {
+        self.mappings.stays()
     }
 
     /// Size of a region.

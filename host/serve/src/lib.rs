@@ -26,6 +26,7 @@ mod tap;
 
 pub use config::{DEVICE_ID, VENDOR_ID};
 pub use function::Function;
+pub use memory::Stay;
 pub use server::{BindError, Event, Server};
-pub use session::SessionError;
+pub use session::{SessionError, Summary};
 pub use tap::{Tap, TapError};

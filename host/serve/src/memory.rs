@@ -2,7 +2,8 @@
 //!
 //! Invariants: ranges never overlap, and none wraps (`ranges_do_not_overlap`); an unmap takes whole
 //! mappings, all inside its range, or nothing (`an_unmap_takes_whole_mappings`); a memory file is
-//! let go with its last mapping (`files_are_let_go`).
+//! let go with its last mapping (`files_are_let_go`); what is counted is what is mapped
+//! (`stays_are_counted`).
 //! Not here: reaching it, which the device does.
 
 use std::collections::{BTreeMap, HashMap};
@@ -29,9 +30,26 @@ struct Mapping {
     memory: Option<Arc<DmaMemory>>,
 }
 
+/// Most stays that are kept apart; the last one counts on for those behind it.
+const STAYS_MAX: usize = 1024;
+
+/// What was mapped from the first mapping until nothing was mapped any more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stay {
+    /// Mappings that were made: one message each.
+    pub maps: u64,
+    /// Messages that took any away.
+    pub unmaps: u64,
+    /// Most bytes mapped at a time.
+    pub bytes_most: u64,
+    /// Bytes mapped now: 0 when it has ended.
+    pub bytes: u64,
+}
+
 /// Mappings by where they start.
 #[derive(Debug, Default)]
 pub struct Mappings {
+    stays: Vec<Stay>,
     ranges: BTreeMap<u64, Mapping>,
     /// Each file is kept open once, with the number of mappings of it.
     files: HashMap<Key, (Arc<File>, usize)>,
@@ -67,6 +85,14 @@ impl Mappings {
             self.files.entry(key).or_insert((file, 0)).1 += 1;
         }
         let range = mapping.memory.clone().map(|memory| (iova, memory));
+        if self.ranges.is_empty() && self.stays.len() < STAYS_MAX {
+            self.stays.push(Stay::default());
+        }
+        if let Some(stay) = self.stays.last_mut() {
+            stay.maps += 1;
+            stay.bytes += bytes;
+            stay.bytes_most = stay.bytes_most.max(stay.bytes);
+        }
         self.ranges.insert(iova, mapping);
         Ok(range)
     }
@@ -100,7 +126,20 @@ impl Mappings {
             total += mapping.bytes;
             gone.extend(self.release(mapping).map(|memory| (at, memory)));
         }
+        self.took(total);
         Ok((gone, total))
+    }
+
+    fn took(&mut self, bytes: u64) {
+        if let Some(stay) = self.stays.last_mut().filter(|_| bytes > 0) {
+            stay.unmaps += 1;
+            stay.bytes -= bytes;
+        }
+    }
+
+    /// Every stay so far, the first ones first.
+    pub fn stays(&self) -> &[Stay] {
+        &self.stays
     }
 
     fn release(&mut self, mapping: Mapping) -> Option<Arc<DmaMemory>> {
@@ -118,6 +157,7 @@ impl Mappings {
     /// Takes all away.
     pub fn clear(&mut self) -> Vec<Range> {
         let ranges = std::mem::take(&mut self.ranges);
+        self.took(ranges.values().map(|mapping| mapping.bytes).sum());
         let all = ranges.into_iter();
         all.filter_map(|(at, mapping)| Some((at, self.release(mapping)?))).collect()
     }
@@ -200,6 +240,37 @@ mod tests {
         assert_eq!(mappings.files.len(), 1);
         assert_eq!(mappings.clear().len(), 1);
         assert!(mappings.files.is_empty());
+    }
+
+    #[test]
+    fn stays_are_counted() {
+        let mut mappings = Mappings::default();
+        let map = |at: u64, mappings: &mut Mappings| {
+            mappings.map(0x1000 * at, 4096, None, true).map(drop)
+        };
+        for at in [0, 1, 5] {
+            map(at, &mut mappings).unwrap();
+        }
+        map(5, &mut mappings).unwrap_err();
+        mappings.unmap(0, 0x2000).unwrap();
+        mappings.unmap(0, 0x2000).unwrap();
+        map(0, &mut mappings).unwrap();
+        assert_eq!(mappings.stays(), [Stay { maps: 4, unmaps: 1, bytes_most: 12288, bytes: 8192 }]);
+        mappings.clear();
+        mappings.clear();
+        map(0, &mut mappings).unwrap();
+        let [first, second] = mappings.stays() else { panic!("{:?}", mappings.stays()) };
+        assert_eq!((first.unmaps, first.bytes), (2, 0));
+        assert_eq!(second, &Stay { maps: 1, unmaps: 0, bytes_most: 4096, bytes: 4096 });
+        for _ in 0..2 * STAYS_MAX {
+            mappings.clear();
+            map(0, &mut mappings).unwrap();
+        }
+        assert_eq!(mappings.stays().len(), STAYS_MAX);
+        assert_eq!(
+            mappings.stays().iter().map(|stay| stay.maps).sum::<u64>(),
+            5 + 2 * STAYS_MAX as u64
+        );
     }
 
     #[test]

@@ -20,7 +20,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
 use crate::function::Function;
-use crate::session::{STALL_LIMIT, Session, SessionError};
+use crate::session::{STALL_LIMIT, Session, SessionError, Summary};
 
 /// Why a path cannot be served.
 #[derive(Debug, thiserror::Error)]
@@ -46,15 +46,12 @@ pub enum BindError {
 pub enum Event {
     /// A client is there.
     Connected,
-    /// It has gone, after so many messages.
-    Gone {
-        /// Messages.
-        messages: u64,
-    },
+    /// It has gone.
+    Gone(Summary),
     /// It was sent away.
     Failed {
-        /// Messages.
-        messages: u64,
+        /// What it did before.
+        summary: Summary,
         /// Why.
         error: SessionError,
     },
@@ -109,9 +106,9 @@ impl Server {
             let Some(stream) = self.accept()? else { continue };
             tell(Event::Connected);
             let event = match self.session(stream, device, stop, &mut tell) {
-                Ok(Some(messages)) => Event::Gone { messages },
+                Ok(Some(summary)) => Event::Gone(summary),
                 Ok(None) => return Ok(()),
-                Err((messages, error)) => Event::Failed { messages, error },
+                Err((summary, error)) => Event::Failed { summary, error },
             };
             tell(event);
         }
@@ -140,19 +137,20 @@ impl Server {
         device: &Arc<dyn Device>,
         stop: &Interrupt,
         tell: &mut impl FnMut(Event),
-    ) -> Result<Option<u64>, (u64, SessionError)> {
-        let socket = Socket::new(stream.into()).map_err(|e| (0, e.into()))?;
+    ) -> Result<Option<Summary>, (Summary, SessionError)> {
+        let nothing = Summary::default;
+        let socket = Socket::new(stream.into()).map_err(|e| (nothing(), e.into()))?;
         let function =
-            Function::new(Arc::clone(device)).map_err(|e| (0, SessionError::Device(e)))?;
+            Function::new(Arc::clone(device)).map_err(|e| (nothing(), SessionError::Device(e)))?;
         let mut session = Session::new(socket, function, self.stall_limit);
         loop {
             let ready = wait(&[stop.file(), session.file(), self.listener.as_fd()]);
-            match ready.map_err(|e| (session.messages, SessionError::Device(e)))? {
+            match ready.map_err(|e| (session.summary(), SessionError::Device(e)))? {
                 Some(0) => return Ok(None),
                 Some(1) => match session.step() {
                     Ok(true) => {}
-                    Ok(false) => return Ok(Some(session.messages)),
-                    Err(error) => return Err((session.messages, error)),
+                    Ok(false) => return Ok(Some(session.summary())),
+                    Err(error) => return Err((session.summary(), error)),
                 },
                 Some(_) => {
                     if self.refuse() {

@@ -19,6 +19,7 @@ use groove_driver::vfio_user::wire::{
 use rustix::io::Errno;
 
 use crate::function::Function;
+use crate::memory::Stay;
 
 /// Time for the rest of a message that has begun, and for a reply to be taken.
 pub const STALL_LIMIT: Duration = Duration::from_secs(5);
@@ -55,6 +56,15 @@ impl From<Result<Vec<u8>, Errno>> for Answer {
     }
 }
 
+/// What a client did.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    /// Messages.
+    pub messages: u64,
+    /// What it had mapped, from nothing to nothing; the last one as it was when it went.
+    pub stays: Vec<Stay>,
+}
+
 /// A connection.
 pub struct Session {
     socket: Socket,
@@ -69,6 +79,11 @@ impl Session {
     /// Over a socket, to a function.
     pub fn new(socket: Socket, function: Function, stall_limit: Duration) -> Self {
         Self { socket, function, stall_limit, agreed: false, messages: 0 }
+    }
+
+    /// What the client did so far.
+    pub fn summary(&self) -> Summary {
+        Summary { messages: self.messages, stays: self.function.stays().to_vec() }
     }
 
     /// The socket, to wait for the next message.

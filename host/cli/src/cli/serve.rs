@@ -46,9 +46,9 @@ pub struct ServeArgs {
     #[arg(long, value_enum, default_value = "model")]
     pub device: DeviceChoice,
 
-    /// Capture that every driver gets, once its queues run
+    /// Capture that every driver gets, once its queues run; of several the next one each
     #[arg(long, value_name = "FILE")]
-    pub capture: Option<PathBuf>,
+    pub capture: Vec<PathBuf>,
 
     /// TAP interface of this network namespace whose frames every driver gets, as they come; it is
     /// made if there is none
@@ -84,6 +84,11 @@ pub struct ServeArgs {
     /// End when the first driver has gone
     #[arg(long)]
     pub once: bool,
+
+    /// Report as JSON when it ends, to FILE or to standard output
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "-")]
+    pub json: Option<PathBuf>,
 }
 
 #[cfg(test)]

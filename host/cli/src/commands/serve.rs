@@ -1,18 +1,18 @@
 //! `groove serve`: a device over vfio-user, with a capture or a TAP interface on its wire; and the
 //! other end of it.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use groove_driver::{Device, Interrupt, KernelVfio, SocketVfio, identify};
-use groove_serve::{BindError, Event, Server, Tap, TapError};
+use groove_serve::{BindError, Event, Server, Summary, Tap, TapError};
 
 use super::run::signals;
-use super::{device, output, sim};
+use super::{device, measured, output, sim};
 use crate::cli::{CutChoice, DeviceAddress, ServeArgs};
 use crate::run::{Bed, RemoteBed};
-use crate::serve::{self, Heard, Wire, WireError};
+use crate::serve::{self, Heard, Report, Wire, WireError};
 use crate::sim::{CutRule, Pace};
 use crate::{Failure, exit};
 
@@ -46,10 +46,12 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let told =
         told.map_err(|e| Failure::caused(exit::FAULT, "failed to make an event file", &e))?;
     let drivers = AtomicU64::new(0);
-    std::thread::scope(|scope| {
+    let report = Mutex::new(Report { device: bed.name().into(), ..Report::default() });
+    let outcome = std::thread::scope(|scope| {
         let (stop, told, bed) = (&*stop, &told, &*bed);
-        let drivers = &drivers;
-        let player = traffic.map(|t| scope.spawn(move || play(bed, t, drivers, stop, told)));
+        let (drivers, report) = (&drivers, &report);
+        let player = |t| scope.spawn(move || play(bed, t, drivers, stop, told, report));
+        let player = traffic.map(player);
         scope.spawn(move || {
             while !stop.load(Ordering::Relaxed) && bed.tick(LOOK_CYCLES).is_ok() {
                 std::thread::sleep(LOOK_EVERY);
@@ -64,6 +66,7 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
             if matches!(event, Event::Connected) {
                 drivers.fetch_add(1, Ordering::Release);
             }
+            note(report, &event);
             // Nobody has to read it.
             let _ = output::talk(&told_of(&event));
         });
@@ -74,7 +77,21 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
         });
         played?;
         served.map_err(|e| Failure::caused(exit::FAULT, format!("failed to serve {path}"), &e))
-    })
+    });
+    if let Some(json) = &args.json {
+        measured::json(json, &*report.lock().unwrap_or_else(PoisonError::into_inner))?;
+    }
+    outcome
+}
+
+fn note(report: &Mutex<Report>, event: &Event) {
+    let mut report = report.lock().unwrap_or_else(PoisonError::into_inner);
+    match event {
+        Event::Connected => {}
+        Event::Gone(summary) => report.driver(summary, None),
+        Event::Refused => report.refused += 1,
+        Event::Failed { summary, error } => report.driver(summary, Some(error.to_string())),
+    }
 }
 
 /// What is on the wire.
@@ -95,8 +112,12 @@ fn traffic(args: &ServeArgs) -> Result<Option<Traffic>, Failure> {
         let tap = Tap::open(name).map_err(|e| Failure::of(code(&e), &e).help(e.help()))?;
         return Ok(Some(Traffic::Tap(tap, batch)));
     }
-    let Some(capture) = &args.capture else { return Ok(None) };
-    crate::capture::Reader::open(capture).map_err(|e| sim::capture_failure(&e))?;
+    if args.capture.is_empty() {
+        return Ok(None);
+    }
+    for capture in &args.capture {
+        crate::capture::Reader::open(capture).map_err(|e| sim::capture_failure(&e))?;
+    }
     let pace = match args.ticks {
         Some(microseconds) => Pace::Ticks(Duration::from_micros(microseconds)),
         None => Pace::Batch(batch),
@@ -105,7 +126,12 @@ fn traffic(args: &ServeArgs) -> Result<Option<Traffic>, Failure> {
         CutChoice::Skip => CutRule::Skip,
         CutChoice::Run => CutRule::Run,
     };
-    Ok(Some(Traffic::Capture(Wire { capture: capture.clone(), pace, cut, limit: args.limit })))
+    Ok(Some(Traffic::Capture(Wire {
+        captures: args.capture.clone(),
+        pace,
+        cut,
+        limit: args.limit,
+    })))
 }
 
 fn play(
@@ -114,10 +140,13 @@ fn play(
     drivers: &AtomicU64,
     stop: &AtomicBool,
     told: &Interrupt,
+    report: &Mutex<Report>,
 ) -> Result<(), Failure> {
     let mut name = String::new();
     let played = match traffic {
         Traffic::Capture(wire) => serve::play(bed, &wire, drivers, stop, |played| {
+            let mut report = report.lock().unwrap_or_else(PoisonError::into_inner);
+            report.played(&wire.captures[played.capture], played);
             let how = if played.cut_short { "the driver went after" } else { "played" };
             // Nobody has to read it.
             let _ = output::talk(&format!("{how} {} frames", played.frames));
@@ -148,9 +177,11 @@ fn play(
 fn told_of(event: &Event) -> String {
     match event {
         Event::Connected => "a driver is there".into(),
-        Event::Gone { messages } => format!("the driver has gone after {messages} messages"),
+        Event::Gone(Summary { messages, .. }) => {
+            format!("the driver has gone after {messages} messages")
+        }
         Event::Refused => "a second driver came, and was refused".into(),
-        Event::Failed { messages, error } => {
+        Event::Failed { summary: Summary { messages, .. }, error } => {
             let mut text = format!("the driver was sent away after {messages} messages: {error}");
             let mut cause = std::error::Error::source(error);
             while let Some(error) = cause {

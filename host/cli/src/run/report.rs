@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use groove_driver::QueueStats;
+use groove_driver::{QueueStats, RxQueue};
 use groove_spec::{Delivery, DropReason};
 use serde::Serialize;
 
 use super::Setup;
 use super::receive::{Ended, Finished, Waits};
 use crate::capture;
+use crate::digest::Digest;
 use crate::sim::{self, Counters, MismatchReport, Skipped, by_drop};
 
 /// Counts of one queue, or of all.
@@ -99,6 +100,21 @@ impl ThreadReport {
     }
 }
 
+/// Memory of a queue, mapped for the device as one range.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct MemoryReport {
+    /// Its bytes.
+    pub bytes: usize,
+    /// Bytes of the pages that it lies on.
+    pub page_bytes: usize,
+}
+
+impl From<&RxQueue> for MemoryReport {
+    fn from(queue: &RxQueue) -> Self {
+        Self { bytes: queue.memory_bytes(), page_bytes: queue.page_bytes() }
+    }
+}
+
 /// Everything that a run counts. Serialised as it stands by `--json`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
@@ -124,6 +140,8 @@ pub struct Report {
     pub buffer_bytes: usize,
     /// Headers apart from payload.
     pub split: bool,
+    /// Memory of each queue.
+    pub memory: Vec<MemoryReport>,
     /// Where deliveries were released.
     pub release: &'static str,
     /// Records read.
@@ -143,6 +161,8 @@ pub struct Report {
     pub total: QueueReport,
     /// Each queue that delivered anything.
     pub queues: BTreeMap<u8, QueueReport>,
+    /// Digest of what the driver delivered.
+    pub digest: Digest,
     /// The receiving threads.
     pub threads: Vec<ThreadReport>,
     /// How long it took.
@@ -170,6 +190,7 @@ impl Report {
             pool: setup.pool,
             buffer_bytes: setup.buffer_bytes,
             split: setup.split,
+            memory: Vec::new(),
             release: setup.release.name(),
             records: 0,
             skipped: Skipped::default(),
@@ -179,6 +200,7 @@ impl Report {
             coalesce_ratio: None,
             total: QueueReport::default(),
             queues: BTreeMap::new(),
+            digest: Digest::default(),
             threads: Vec::new(),
             times: Times::default(),
             damage: None,
@@ -193,6 +215,7 @@ impl Report {
 
     /// Counts a delivery whose frames had `wire_bytes` bytes.
     pub fn delivery(&mut self, delivery: &Delivery, wire_bytes: u64) {
+        self.digest.add(delivery);
         self.total.gro.add(delivery, wire_bytes);
         self.queues.entry(delivery.queue).or_default().gro.add(delivery, wire_bytes);
     }

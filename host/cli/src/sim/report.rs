@@ -14,6 +14,7 @@ use super::ledger::Kept;
 use super::{CutRule, Ledger, Pace, Setup};
 use crate::capture;
 use crate::compare::{self, Mismatch};
+use crate::digest::Digest;
 
 /// Counts of one queue, or of all.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -122,6 +123,8 @@ pub struct Report {
     pub total: Counters,
     /// Each queue that delivered anything.
     pub queues: BTreeMap<u8, Counters>,
+    /// Digest of the deliveries.
+    pub digest: Digest,
     /// Why the capture was not read to its end.
     pub damage: Option<String>,
     /// The first difference.
@@ -156,6 +159,7 @@ impl Report {
             coalesce_ratio: None,
             total: Counters::default(),
             queues: BTreeMap::new(),
+            digest: Digest::default(),
             damage: None,
             mismatch: None,
         }
@@ -168,6 +172,7 @@ impl Report {
 
     /// Counts a delivery whose frames had `wire_bytes` bytes.
     pub fn delivery(&mut self, delivery: &Delivery, wire_bytes: u64) {
+        self.digest.add(delivery);
         self.total.add(delivery, wire_bytes);
         self.queues.entry(delivery.queue).or_default().add(delivery, wire_bytes);
     }

@@ -3,6 +3,7 @@
 // Each test binary uses a part of it.
 #![allow(dead_code)]
 
+pub mod guest;
 pub mod interrupt;
 
 use std::path::Path;

@@ -1,0 +1,195 @@
+//! What a driver, a kernel or a server may do to the others, in a guest: a real kernel's vfio-pci
+//! and IOMMU, two devices, each served by a process of its own.
+//!
+//! Skipped by name where QEMU or a kernel cannot be had.
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use groove_vm::{Background, Event, File, Guest, Program};
+use support::guest::machine;
+
+const GROOVE: &str = env!("CARGO_BIN_EXE_groove");
+
+fn capture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/captures").join(name)
+}
+
+/// A capture so often in one that driving it takes a while.
+fn long_capture(to: &Path) {
+    let one = fs::read(capture("rr_v6.pcap")).unwrap();
+    let (header, records) = one.split_at(24);
+    fs::write(to, [header, &records.repeat(100)].concat()).unwrap();
+}
+
+/// A server with a device, its captures in turn.
+struct Served {
+    server: Background,
+    directory: tempfile::TempDir,
+}
+
+impl Served {
+    fn start(captures: &[&Path]) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name).display().to_string();
+        let mut args = ["serve", "--once", "--queues", "4", "--socket"].map(String::from).to_vec();
+        args.extend([at("nic"), format!("--json={}", at("report"))]);
+        for capture in captures {
+            args.extend(["--capture".into(), capture.display().to_string()]);
+        }
+        let log = directory.path().join("log");
+        let server = Background::start(GROOVE.as_ref(), &args, &log).unwrap();
+        let served = Self { server, directory };
+        let start = Instant::now();
+        while !served.socket().exists() {
+            assert!(start.elapsed() < Duration::from_secs(60), "{}", served.log());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        served
+    }
+    fn socket(&self) -> PathBuf {
+        self.directory.path().join("nic")
+    }
+    fn log(&self) -> String {
+        fs::read_to_string(self.directory.path().join("log")).unwrap_or_default()
+    }
+    fn report(mut self) -> serde_json::Value {
+        assert!(self.server.wait(Duration::from_secs(60)).unwrap().is_some(), "{}", self.log());
+        let text = fs::read(self.directory.path().join("report")).unwrap();
+        serde_json::from_slice(&text).unwrap()
+    }
+}
+
+/// What is done to the devices. `told NAME WANTED CODE` goes to the console for each.
+///
+/// A small pool makes the wire wait for the driver, so that traffic lasts. A driver that is stopped
+/// holds its device while others try to have it.
+const FAULTS: &str = r#"
+set -- $(groove devices --json | sed -n 's/.*"bdf": "\(.*\)".*/\1/p')
+a=$1 b=$2
+groove bind $a && groove bind $b || exit 1
+drive() { # capture, function, name of what it says, more arguments
+    capture=$1 function=$2 name=$3
+    shift 3
+    exec >/tmp/$name.out 2>/tmp/$name.err
+    exec groove run $capture --queues 4 --device vfio:$function "$@"
+}
+woken() { # times that the driver of a function was woken, with one processor
+    all=0
+    while read -r _ count rest; do
+        case $rest in *vfio-msi*$1*) all=$((all + count)) ;; esac
+    done </proc/interrupts
+}
+traffic() { # waits until the driver of a function was woken a few times
+    for _ in $(seq 6000); do
+        woken $1
+        [ $all -gt 2 ] && return 0
+        usleep 10000
+    done
+    echo "no traffic at $1"
+}
+told() { # name, wanted code, code
+    read -r now _ </proc/uptime
+    echo "told $1 $2 $3"
+    echo "at $now s"
+    grep -E '^(error|caused)' /tmp/$1.err
+}
+
+chown user /dev/vfio/[0-9]*
+setuidgid user sh -c "ulimit -l 64; exec groove run /short --queues 1 --device vfio:$a" \
+    >/tmp/memlock.out 2>/tmp/memlock.err
+told memlock 3 $?
+
+(drive /long $a first --pool 16) & first=$!
+traffic $a
+kill -STOP $first
+(drive /short $a second)
+told second 3 $?
+kill -9 $first
+wait $first
+told first 137 $?
+(drive /short $a again)
+told again 0 $?
+
+(drive /long $a reset --pool 16) & reset=$!
+traffic $a
+echo 1 >/sys/bus/pci/devices/$a/reset
+wait $reset
+told reset 3 $?
+(drive /short $a after)
+told after 0 $?
+
+(drive /long $b lost --pool 16) & lost=$!
+traffic $b
+echo >/sys/bus/pci/devices/$b/reset_method # the kernel would wait a minute for a dead function
+echo "kill the server"
+wait $lost
+told lost 3 $?
+(drive /short $b gone)
+told gone 3 $?
+"#;
+
+#[test]
+fn faults_are_survived_in_a_guest() {
+    let Some((machine, kernel)) = machine("faults_are_survived_in_a_guest") else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let (long, short) = (dir.path().join("long"), capture("ce_marks_v6.pcap"));
+    long_capture(&long);
+    let lasting = Served::start(&[&long, &short]);
+    let mut killed = Served::start(&[&long]);
+    let guest = Guest {
+        modules: ["vfio_iommu_type1", "vfio-pci"].map(String::from).to_vec(),
+        files: vec![
+            File::copy("/long", long),
+            File::copy("/short", short),
+            File::text("/etc/passwd", "root:x:0:0::/:/bin/sh\nuser:x:1000:1000::/:/bin/sh\n"),
+            File::text("/etc/group", "root:x:0:\nuser:x:1000:\n"),
+        ],
+        programs: vec![("groove".into(), Program::of(GROOVE.as_ref()).unwrap())],
+        command: FAULTS.into(),
+        devices: vec![lasting.socket(), killed.socket()],
+        memory_mib: 1024,
+        arguments: vec!["hugepages=64".into()],
+        limit: Duration::from_secs(480),
+        ..Guest::default()
+    };
+    let outcome = machine.run(kernel, &guest, &mut |event| {
+        if event == Event::Line("kill the server") {
+            killed.server.kill();
+        }
+    });
+    let outcome = outcome.unwrap_or_else(|error| panic!("{error}\n{}", lasting.log()));
+    let console = &outcome.console;
+    let told = |name: &str| {
+        let mut lines =
+            console.lines().skip_while(|line| !line.starts_with(&format!("told {name} ")));
+        let codes = lines.next().unwrap_or_else(|| panic!("no {name} in {console}"));
+        let (wanted, code) = codes.rsplit_once(' ').unwrap();
+        assert!(wanted.ends_with(&format!(" {code}")), "{codes}: {console}");
+        lines.take_while(|line| !line.starts_with("told ")).collect::<Vec<_>>().join("\n")
+    };
+    assert!(told("memlock").contains("no memory"), "{console}");
+    assert!(told("second").contains("busy"), "{console}");
+    told("first");
+    told("again");
+    assert!(told("reset").contains("does not run any more"), "{console}");
+    told("after");
+    assert!(told("lost").contains("answers every read with ones"), "{console}");
+    told("gone");
+    // Whoever drove it, and however that ended: nothing is left mapped but what the kernel maps
+    // when it powers off.
+    let report = lasting.report();
+    let stays = report["drivers"][0]["memory"].as_array().unwrap();
+    let left: Vec<_> = stays.iter().map(|stay| stay["bytes_left"].as_u64().unwrap()).collect();
+    assert!(stays.len() > 6 && left[..left.len() - 1].iter().all(|left| *left == 0), "{report:#}");
+    let cut: Vec<_> =
+        report["played"].as_array().unwrap().iter().map(|p| &p["cut_short"]).collect();
+    assert_eq!(
+        cut,
+        [true, false, true, false].map(serde_json::Value::from).each_ref(),
+        "{report:#}"
+    );
+}
