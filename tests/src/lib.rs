@@ -5,4 +5,5 @@ pub mod differential;
 pub use groove_traffic as generate;
 pub use groove_traffic::frames;
 pub mod inverse;
+pub mod mutation;
 pub mod vectors;

@@ -29,15 +29,22 @@ const UNSAFE_HOMES: [&str; 6] = [
     "verilator/src/",
     "verilator/tests/",
 ];
-const PRINTING_HOMES: [&str; 4] =
-    ["host/cli/src/main.rs", "host/cli/src/commands", "driver/examples/", "host/bench/benches/"];
-const PROCESS_HOMES: [&str; 6] = [
+const PRINTING_HOMES: [&str; 5] = [
+    "host/cli/src/main.rs",
+    "host/cli/src/commands",
+    "driver/examples/",
+    "host/bench/benches/",
+    "xtask/src/",
+];
+const PROCESS_HOMES: [&str; 7] = [
     "verilator/src/process.rs",
     "host/vm/src/process.rs",
     "host/cli/tests/",
     "tests/tests/dependencies.rs",
     "tests/tests/driver_mutants.rs",
     "tests/tests/recordings.rs",
+    // cargo-mutants.
+    "xtask/src/software.rs",
 ];
 
 /// A text file of the project.

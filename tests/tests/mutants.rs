@@ -3,20 +3,18 @@
 //!
 //!   emitted text ──► every break in it, off ──► one build ──► break N on ──► engines differ
 //!
-//! One build serves all: a break is `(number == N) ? broken : right` in its line, and the number is
-//! written over the register bus to an address that nothing else has. With number 0 the hardware is
-//! as emitted. A break whose line is not found exactly once fails the test: it would break nothing.
+//! One build serves all (`tests/src/mutation`); with number 0 the hardware is as emitted. A break
+//! whose line is not found exactly once fails the test: it would break nothing.
 
 use groove::engine::registers;
-use groove_hdl::pipeline::{self, Parameters};
+use groove_hdl::pipeline::{self, Parameters, TOP};
 use groove_model::Config;
 use groove_tests::differential::{Segment, check};
 use groove_tests::generate::Item;
 use groove_tests::generate::segment::Scope;
+use groove_tests::mutation::{Break, NUMBER_ADDRESS, instrument};
 use groove_verilator::{BuildOptions, Pipeline};
 
-/// Address of the number, in no stage's window.
-const NUMBER_ADDRESS: u32 = 0xfffc;
 /// Segments tried on each break, and on the hardware without any.
 const SEGMENTS: u64 = 60;
 const SEGMENTS_UNBROKEN: u64 = 12;
@@ -78,29 +76,22 @@ const MUTANTS: &[Mutant] = &[
     mutant("oversize-one-byte-early", "over = ~runt & (sum > limit_q);", "(sum > limit_q)", "(sum >= limit_q)"),
 ];
 
-/// Puts every break into the text, each behind its number, from 1.
+/// Where a break is in the text.
+fn place(mutant: &Mutant, lines: &[&str]) -> Break {
+    let Mutant { name, line, from, to } = mutant;
+    let found: Vec<usize> = (0..lines.len()).filter(|&i| lines[i].trim() == *line).collect();
+    assert_eq!(found.len(), 1, "{name}: its line is not in the text once");
+    let text = lines[found[0]];
+    assert_eq!(text.matches(from).count(), 1, "{name}: what it replaces");
+    let start = text.find(from).expect("it is there once");
+    Break { line: found[0], at: start..start + from.len(), to: (*to).to_owned() }
+}
+
+/// The text with every break in it.
 fn with_breaks(verilog: &str) -> String {
-    let mut lines: Vec<(String, String)> =
-        verilog.lines().map(|l| (l.trim().to_owned(), l.to_owned())).collect();
-    for (index, mutant) in MUTANTS.iter().enumerate() {
-        let found: Vec<usize> = (0..lines.len()).filter(|&i| lines[i].0 == mutant.line).collect();
-        assert_eq!(found.len(), 1, "{}: its line is not in the text once", mutant.name);
-        let text = &mut lines[found[0]].1;
-        assert_eq!(text.matches(mutant.from).count(), 1, "{}: what it replaces", mutant.name);
-        let Mutant { from, to, .. } = mutant;
-        let number = index + 1;
-        let either = format!("((groove_rx.mutant == 8'd{number}) ? ({to}) : ({from}))");
-        *text = text.replacen(from, &either, 1);
-    }
-    let text: Vec<String> = lines.into_iter().map(|(_, text)| text).collect();
-    let text = text.join("\n");
-    // The top is the last module.
-    let end = text.rfind("endmodule").expect("the text has modules");
-    let number = format!(
-        "    reg [7:0] mutant;\n    initial mutant = 8'd0;\n    always @(posedge sys_clk)\n\
-         \x20       if (reg_write & (reg_addr == 16'h{NUMBER_ADDRESS:x})) mutant <= reg_wdata[7:0];\n"
-    );
-    format!("{}{number}{}", &text[..end], &text[end..])
+    let lines: Vec<&str> = verilog.lines().collect();
+    let breaks: Vec<Break> = MUTANTS.iter().map(|mutant| place(mutant, &lines)).collect();
+    instrument(verilog, TOP, &breaks)
 }
 
 /// A segment's input, and its difference under break `number`, if any.
