@@ -18,7 +18,7 @@ pub use pci::{BindArgs, DevicesArgs, KernelArgs, StatsArgs, UnbindArgs};
 pub use run::{DeviceChoice, RunArgs, SplitChoice};
 pub use serve::{DeviceAddress, ServeArgs};
 pub use tools::{BenchArgs, BenchKind, BenchOptions, DriverOptions, SynthArgs};
-pub use vm::{DriverChoice, GuestArgs, StrayArgs, VmAction, VmArgs, VmShellArgs, VmTestArgs};
+pub use vm::{DriverChoice, StrayArgs, VmAction, VmArgs, VmGuestArgs, VmShellArgs, VmTestArgs};
 pub use wrong::wrong_usage;
 
 use std::path::PathBuf;

@@ -42,7 +42,7 @@ pub enum DriverChoice {
 
 /// A guest with a device.
 #[derive(Clone, Debug, Args)]
-pub struct GuestArgs {
+pub struct VmGuestArgs {
     /// Device behind the guest's PCI function
     #[arg(long, value_enum, default_value = "rtl")]
     pub device: DeviceChoice,
@@ -74,7 +74,7 @@ pub struct GuestArgs {
 pub struct VmTestArgs {
     /// The guest.
     #[command(flatten)]
-    pub guest: GuestArgs,
+    pub guest: VmGuestArgs,
 
     /// Report as JSON, to FILE, or to standard output with the table on standard error
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
@@ -87,7 +87,7 @@ pub struct VmTestArgs {
 pub struct VmShellArgs {
     /// The guest.
     #[command(flatten)]
-    pub guest: GuestArgs,
+    pub guest: VmGuestArgs,
 }
 
 /// Arguments of `groove vm stray`.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use groove_driver::{Device, KernelVfio};
 
 use super::{measured, output, sim};
-use crate::cli::{GuestArgs, StrayArgs, VmAction, VmArgs, VmTestArgs};
+use crate::cli::{StrayArgs, VmAction, VmArgs, VmGuestArgs, VmTestArgs};
 use crate::vm::{self, ExpectError, Expected, ProgramError, Report, Session, SessionError, stray};
 use crate::{Failure, exit};
 
@@ -23,7 +23,7 @@ fn talk(line: &str) {
     let _ = output::talk(line);
 }
 
-fn captures(args: &GuestArgs) -> Result<Vec<Expected>, Failure> {
+fn captures(args: &VmGuestArgs) -> Result<Vec<Expected>, Failure> {
     let captures = match &args.capture[..] {
         [] => vm::own_captures(),
         named => named.to_vec(),
@@ -75,7 +75,7 @@ fn test(args: &VmTestArgs) -> Result<(), Failure> {
     Err(failure.help("`groove vm shell` gives a console in the same guest"))
 }
 
-fn shell(args: &GuestArgs) -> Result<(), Failure> {
+fn shell(args: &VmGuestArgs) -> Result<(), Failure> {
     let expected = captures(args)?;
     let files: Vec<_> = expected.iter().map(|expected| expected.capture.clone()).collect();
     let session = Session::start(args, &files, &talk).map_err(|e| failure(&e))?;

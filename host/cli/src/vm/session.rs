@@ -14,7 +14,7 @@ use groove_verilator::Toolbox;
 use groove_vm::{Background, Event, File, Guest, Host, Kernel, Machine, Outcome, Store};
 
 use super::{Driver, ProgramError, script};
-use crate::cli::{DeviceChoice, GuestArgs};
+use crate::cli::{DeviceChoice, VmGuestArgs};
 
 /// Longest wait for the server's socket: the hardware may have to be built by Verilator first.
 const SERVE_LIMIT: Duration = Duration::from_secs(900);
@@ -80,7 +80,7 @@ pub struct Session {
 impl Session {
     /// Fetches, links, and starts the server.
     pub fn start(
-        args: &GuestArgs,
+        args: &VmGuestArgs,
         captures: &[PathBuf],
         talk: &dyn Fn(&str),
     ) -> Result<Self, SessionError> {
@@ -186,7 +186,7 @@ fn socket(directory: &Path) -> PathBuf {
 
 /// Starts the server, and waits until it listens.
 fn serve(
-    args: &GuestArgs,
+    args: &VmGuestArgs,
     captures: &[PathBuf],
     directory: &Path,
 ) -> Result<Background, SessionError> {
