@@ -27,24 +27,26 @@ const fn position(name: &str) -> Field {
     }
 }
 
+/// Several fields that lie side by side, as one.
+const fn span(first: &str, last: &str) -> Field {
+    let (first, last) = (position(first), position(last));
+    Field { width: last.lsb + last.width - first.lsb, ..first }
+}
+
+/// The four 64-bit words of a completion, of which each field is taken when it is wanted. Nothing
+/// of it is believed before the ledger has seen it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Words(pub [u64; COMPLETION_BYTES / 8]);
+
 macro_rules! record {
     ($($(#[$doc:meta])* $name:ident: $type:ty),* $(,)?) => {
-        /// What a completion says; nothing of it is believed.
-        #[allow(dead_code)] // `generation` is looked at before there is a completion (`ring`)
-        pub trait Fields {
-            $($(#[$doc])* fn $name(&self) -> $type;)*
-        }
-
-        /// The four 64-bit words of a completion, of which each field is taken when it is wanted.
-        #[derive(Clone, Copy, Debug)]
-        pub struct Words(pub [u64; COMPLETION_BYTES / 8]);
-
-        impl Fields for Words {
-            $(#[inline(always)]
-            fn $name(&self) -> $type {
+        impl Words {
+            $($(#[$doc])*
+            #[inline(always)]
+            pub const fn $name(self) -> $type {
                 const FIELD: Field = position(stringify!($name));
                 const { assert!(FIELD.width <= 8 * size_of::<$type>()) };
-                bits(&self.0, FIELD) as $type
+                bits(self.0, FIELD) as $type
             })*
         }
 
@@ -60,11 +62,13 @@ macro_rules! record {
                 let words = Words(words);
                 Self { $($name: words.$name()),* }
             }
-        }
 
-        #[cfg(test)]
-        impl Fields for Completion {
-            $(fn $name(&self) -> $type { self.$name })*
+            /// The four words; what does not fit into its field is refused.
+            pub fn encode(&self) -> Words {
+                let mut words = [0; COMPLETION_BYTES / 8];
+                $(put(&mut words, position(stringify!($name)), self.$name.into());)*
+                Words(words)
+            }
         }
     };
 }
@@ -126,18 +130,53 @@ record! {
     alone_reason: u8,
     /// Zero.
     reserved: u64,
-    /// Pass over the ring.
-    generation: u8,
+}
+
+/// Bits of [`Words::reasons`].
+pub const REASON_BITS: usize = span("end_reason", "alone_reason").width;
+/// The lower of them: why the session ended.
+pub const END_REASON_BITS: usize = position("end_reason").width;
+
+/// Fields that are looked at together, since together they are nearly always what they should be.
+impl Words {
+    /// Everything that only a merged delivery has: 0 if one frame.
+    #[inline(always)]
+    pub const fn merge(self) -> u64 {
+        bits(self.0, const { span("gso_size", "encapsulation") })
+    }
+
+    /// The code of why the session ended and, above it, of why the frame was delivered alone.
+    #[inline(always)]
+    pub const fn reasons(self) -> usize {
+        bits(self.0, const { span("end_reason", "alone_reason") }) as usize
+    }
+
+    /// The same with the mark of a DMA error.
+    #[inline(always)]
+    pub const fn with_error(mut self) -> Self {
+        const ERROR: Field = position("error");
+        self.0[ERROR.lsb / 64] |= 1 << (ERROR.lsb % 64);
+        self
+    }
 }
 
 #[inline(always)]
-const fn bits(words: &[u64; COMPLETION_BYTES / 8], field: Field) -> u64 {
+const fn bits(words: [u64; COMPLETION_BYTES / 8], field: Field) -> u64 {
     let (word, shift) = (field.lsb / 64, field.lsb % 64);
     let mut value = words[word] >> shift;
     if shift + field.width > 64 {
         value |= words[word + 1] << (64 - shift);
     }
     value & (u64::MAX >> (64 - field.width))
+}
+
+#[cfg(test)]
+fn put(words: &mut [u64; COMPLETION_BYTES / 8], field: Field, value: u64) {
+    assert!(value <= u64::MAX >> (64 - field.width), "{} is {value}", field.name);
+    for bit in 0..field.width {
+        let at = field.lsb + bit;
+        words[at / 64] |= (value >> bit & 1) << (at % 64);
+    }
 }
 
 // Where `ring::take` looks for it.
@@ -155,7 +194,7 @@ mod tests {
         });
         let halves: Vec<u32> = words.iter().flat_map(|w| [*w as u32, (*w >> 32) as u32]).collect();
         let text = format!("{:?}", Completion::decode(words));
-        for field in COMPLETION.fields {
+        for field in COMPLETION.fields.iter().filter(|field| field.name != "generation") {
             let expected = format!("{}: {}", field.name, field.extract(&halves));
             assert!(
                 text.contains(&format!(" {expected},")) || text.contains(&format!(" {expected} ")),
@@ -168,6 +207,15 @@ mod tests {
     fn each_field_fills_its_width() {
         let all = Completion::decode([u64::MAX; 4]);
         assert_eq!((all.length, all.total_len, all.gso_type), (0x1_ffff, 0x1_ffff, 0x1ff));
-        assert_eq!((all.reserved, all.hdr_len, all.generation), ((1 << 47) - 1, 0x1ff, 1));
+        assert_eq!((all.reserved, all.hdr_len), ((1 << 47) - 1, 0x1ff));
+        assert_eq!((Words([u64::MAX; 4]).merge(), all.encode().reasons()), ((1 << 42) - 1, 0xff));
+    }
+
+    #[test]
+    fn what_is_encoded_is_what_is_read() {
+        let words = Words([0x0123_4567_89ab_cdef, u64::MAX / 3, u64::MAX / 5, u64::MAX / 7 >> 1]);
+        assert_eq!(Completion::decode(words.0).encode(), words);
+        let marked = Completion::decode(words.with_error().0);
+        assert_eq!(marked, Completion { error: 1, ..Completion::decode(words.0) });
     }
 }

@@ -13,7 +13,8 @@ use groove_spec::{CsumState, TCP_CSUM_OFFSET_BYTES};
 use crate::DmaMemory;
 use crate::area::Area;
 use crate::dma::lease::Lease;
-use crate::ledger::{Assembled, Metadata, Piece};
+use crate::ledger::Assembled;
+use crate::metadata::Metadata;
 
 /// A buffer of a queue; dropping it brings it home.
 pub type Buffer = Lease<Shared>;
@@ -49,6 +50,7 @@ impl Bytes<'_> {
     }
 
     /// Copies from byte `at` on; as many as there are and as `into` takes. Returns how many.
+    #[inline]
     pub fn copy_at(&self, at: usize, into: &mut [u8]) -> usize {
         let bytes = self.bytes.saturating_sub(at).min(into.len());
         // Inside the memory: the ledger held the lengths to the buffers.
@@ -80,7 +82,7 @@ impl Delivery {
     }
 
     fn shared(&self) -> &Shared {
-        &self.parts.first.buffer
+        &self.parts.first
     }
 
     /// Queue that it came on.
@@ -88,18 +90,16 @@ impl Delivery {
         self.shared().queue
     }
 
-    /// Metadata.
-    pub fn metadata(&self) -> &Metadata {
-        &self.parts.metadata
+    /// Metadata, as it is decoded from what the device said and the ledger let through. What the
+    /// caller does not look at is not decoded.
+    #[inline]
+    pub fn metadata(&self) -> Metadata {
+        Metadata::of(self.parts.head)
     }
 
     /// Buffers that it holds.
     pub fn buffers(&self) -> usize {
-        1 + self.parts.rest.len()
-    }
-
-    fn pieces(&self) -> impl Iterator<Item = &Piece<Buffer>> {
-        std::iter::once(&self.parts.first).chain(&self.parts.rest)
+        1 + self.parts.rest().len()
     }
 
     fn bytes(&self, offset: usize, bytes: usize) -> Bytes<'_> {
@@ -108,26 +108,28 @@ impl Delivery {
 
     /// All bytes in order: what lies in the header slot, then what lies in each buffer.
     fn all(&self) -> impl Iterator<Item = Bytes<'_>> {
-        let slot = self.shared().area.header(self.parts.first.buffer.id());
-        let in_slot = self.bytes(slot, self.parts.in_slot.into());
-        let piece = |p: &Piece<Buffer>| {
-            self.bytes(self.shared().area.buffer(p.buffer.id()), p.length as usize)
-        };
-        std::iter::once(in_slot).chain(self.pieces().map(piece)).filter(|part| !part.is_empty())
+        let Assembled { head, first, .. } = &self.parts;
+        let area = &self.shared().area;
+        let in_slot = self.bytes(area.header(first.id()), head.hdr_len().into());
+        let in_first = self.bytes(area.buffer(first.id()), head.length() as usize);
+        let rest = self.parts.rest().iter();
+        let rest = rest.map(|p| self.bytes(area.buffer(p.buffer.id()), p.length as usize));
+        [in_slot, in_first].into_iter().chain(rest).filter(|part| !part.is_empty())
     }
 
     /// The header: MAC address to the end of the transport header, in one piece.
+    #[inline]
     pub fn header(&self) -> Bytes<'_> {
-        let bytes = usize::from(self.parts.metadata.header_bytes);
-        let first = self.parts.first.buffer.id();
+        let Assembled { head, first, .. } = &self.parts;
         let area = &self.shared().area;
-        let offset = if self.parts.in_slot > 0 { area.header(first) } else { area.buffer(first) };
-        self.bytes(offset, bytes)
+        let in_slot = head.hdr_len() > 0;
+        let offset = if in_slot { area.header(first.id()) } else { area.buffer(first.id()) };
+        self.bytes(offset, head.header_bytes().into())
     }
 
     /// What is behind the header, without a copy: one slice for each buffer.
     pub fn payload(&self) -> impl Iterator<Item = Bytes<'_>> {
-        let mut header = usize::from(self.parts.metadata.header_bytes);
+        let mut header = usize::from(self.parts.head.header_bytes());
         self.all().filter_map(move |part| {
             let cut = header.min(part.bytes);
             header -= cut;
@@ -138,13 +140,13 @@ impl Delivery {
 
     /// A plain frame.
     pub fn copy_to_frame(&self, into: &mut Vec<u8>) {
-        into.reserve(self.parts.metadata.total_len as usize);
+        into.reserve(self.parts.head.total_len() as usize);
         self.all().for_each(|part| part.append_to(into));
     }
 
     /// The delivery as the model describes one. A ring does not say which frames it was made of.
     pub fn to_spec(&self) -> groove_spec::Delivery {
-        let m = &self.parts.metadata;
+        let m = self.metadata();
         let partial = m.csum == CsumState::Partial;
         let mut bytes = Vec::new();
         self.copy_to_frame(&mut bytes);

@@ -116,6 +116,7 @@ impl DmaMemory {
         self.file_offset
     }
 
+    #[inline]
     fn check(&self, offset: usize, bytes: usize, align: usize) -> Result<(), OutOfBounds> {
         let inside = offset.checked_add(bytes).is_some_and(|end| end <= self.bytes());
         if inside && offset.is_multiple_of(align) {
@@ -134,6 +135,7 @@ impl DmaMemory {
     }
 
     /// `count` 64-bit words in memory order of the device (little endian).
+    #[inline]
     pub fn words(&self, offset: usize, count: usize) -> Result<&[AtomicU64], OutOfBounds> {
         let bytes = count.saturating_mul(WORD_BYTES);
         self.check(offset, bytes, WORD_BYTES)?;
@@ -141,6 +143,7 @@ impl DmaMemory {
     }
 
     /// The words that hold some bytes.
+    #[inline]
     fn span(&self, offset: usize, bytes: usize) -> &[AtomicU64] {
         let first = offset / WORD_BYTES;
         let count = (offset + bytes).div_ceil(WORD_BYTES) - first;
@@ -156,6 +159,7 @@ impl DmaMemory {
     }
 
     /// Copies out of it. Order it behind an acquiring load of the word that hands the bytes over.
+    #[inline]
     pub fn read(&self, offset: usize, into: &mut [u8]) -> Result<(), OutOfBounds> {
         self.check(offset, into.len(), 1)?;
         words::load(self.span(offset, into.len()), offset % WORD_BYTES, into);

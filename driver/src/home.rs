@@ -28,10 +28,13 @@ use std::sync::Arc;
 
 use crate::Interrupt;
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use crate::thread::{me, slot};
+use crate::thread::{known, me, slot};
 
 /// `skb_defer_max` of the kernel.
 pub const DEFER_MAX: u32 = 128;
+
+/// Owner of a queue that nobody owns: no thread has that number, nor has one without a number.
+const NOBODY: u64 = u64::MAX;
 
 /// Head of a list that takes no more.
 const CLOSED: u32 = u32::MAX;
@@ -191,7 +194,7 @@ impl Home {
         let share = pool / domains.max(2);
         Self {
             max: max.min(share as u32),
-            owner: AtomicU64::new(0),
+            owner: AtomicU64::new(NOBODY),
             staging: zeroes(pool),
             next: zeroes(pool),
             slots: (0..domains).map(|_| List::default()).collect(),
@@ -206,7 +209,7 @@ impl Home {
     /// Only for who holds the queue.
     pub fn is_mine(&self) -> bool {
         let owner = self.owner.load(Ordering::Relaxed);
-        owner == 0 || owner == me()
+        owner == NOBODY || owner == me()
     }
 
     /// This thread becomes the owner, if nobody else is. Only for who holds the queue.
@@ -219,23 +222,29 @@ impl Home {
     /// Nobody is the owner, if this thread was. Only for who holds the queue.
     pub fn unbind(&self) {
         if self.is_mine() {
-            self.owner.store(0, Ordering::Relaxed);
+            self.owner.store(NOBODY, Ordering::Relaxed);
         }
     }
 
     /// Whether this thread is the owner, and [`Home::stage`] is the way.
     #[inline]
     pub fn is_owner(&self) -> bool {
-        // Only the owner's own thread can find itself here: it alone stores its number.
-        self.owner.load(Ordering::Relaxed) == me()
+        // Only the owner's own thread can find itself here: it alone stores its number. A thread
+        // that has none owns nothing.
+        self.owner.load(Ordering::Relaxed) == known()
     }
 
-    /// A buffer that the owner's thread releases.
+    /// A buffer that the owner's thread releases. `false`: it did not take it, since more are
+    /// released than there are.
     #[inline]
-    pub fn stage(&self, id: u16) {
+    #[must_use]
+    pub fn stage(&self, id: u16) -> bool {
         let staged = self.owned.staged.load(Ordering::Relaxed);
-        self.staging[staged as usize].store(id.into(), Ordering::Relaxed);
+        // No panic where a buffer is dropped: it may be dropped because of one.
+        let Some(place) = self.staging.get(staged as usize) else { return false };
+        place.store(id.into(), Ordering::Relaxed);
         self.owned.staged.store(staged + 1, Ordering::Relaxed);
+        true
     }
 
     /// The way of a buffer that another thread releases.
@@ -254,8 +263,10 @@ impl Home {
         }
     }
 
-    /// Takes everything that came home. `each` drops no buffer. Only for who holds the queue.
-    pub fn collect(&self, mut each: impl FnMut(u16)) {
+    /// Takes what the owner's thread released, in order. `each` releases no buffer. Only for who
+    /// holds the queue.
+    #[inline]
+    pub fn collect_home(&self, mut each: impl FnMut(u16)) {
         let owned = &self.owned;
         if self.is_mine() {
             let staged = owned.staged.load(Ordering::Relaxed);
@@ -264,15 +275,19 @@ impl Home {
             owned.staged.store(0, Ordering::Relaxed);
             add(&owned.home, staged.into());
         }
+    }
+
+    /// Takes what other threads released. `each` releases no buffer. Only for who holds the queue.
+    pub fn collect_away(&self, mut each: impl FnMut(u16)) {
         // A swap: it acquires the pushes of all that found a kick pending, so that the lists below
         // have them. With a store they could be missed, and nobody would kick again.
         if self.kicks.pending.load(Ordering::Relaxed) {
             self.kicks.pending.swap(false, Ordering::AcqRel);
         }
         for slot in &self.slots {
-            add(&owned.away, slot.take(&self.next, 0, &mut each));
+            add(&self.owned.away, slot.take(&self.next, 0, &mut each));
         }
-        add(&owned.overflow, self.overflow.take(&self.next, 0, &mut each));
+        add(&self.owned.overflow, self.overflow.take(&self.next, 0, &mut each));
     }
 
     /// Closes all lists, for ever. Returns how many buffers were at home by then. Only for who
@@ -280,7 +295,7 @@ impl Home {
     pub fn close(&self) -> usize {
         let mut there = 0;
         if self.is_mine() {
-            self.owner.store(0, Ordering::Relaxed);
+            self.owner.store(NOBODY, Ordering::Relaxed);
             there += self.owned.staged.load(Ordering::Relaxed) as usize;
             self.owned.staged.store(0, Ordering::Relaxed);
         }

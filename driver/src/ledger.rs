@@ -3,20 +3,13 @@
 //! Follows: spec row `nic::COMPLETION`; architecture "Rings".
 //! Invariants: a buffer comes home only from a device that has it (`a_buffer_comes_home_once`); a
 //! delivery that passes lies wholly inside its buffers and its header slot
-//! (`lengths_are_held_to_the_buffers`); every field out of range is refused by name
-//! (`each_lie_is_named`).
+//! (`lengths_are_held_to_the_buffers`).
+//! Not here: metadata (`metadata`).
 
 use groove_spec::nic::HEADER_SLOT_BYTES;
-use groove_spec::stages::coalesce::GSO_NAMES;
-use groove_spec::{
-    AloneReason, CsumState, EndReason, HashType, MAX_HEADER_BYTES, MERGED_BYTES_MAX,
-    MIN_FRAME_BYTES, PacketType, TCP_CSUM_OFFSET_BYTES, Tag, Verdict,
-};
 
-use crate::completion::Fields;
-
-/// Longest delivery: the largest merge behind a MAC header.
-const DELIVERY_BYTES_MAX: u32 = (MERGED_BYTES_MAX + MIN_FRAME_BYTES) as u32;
+use crate::completion::Words;
+use crate::metadata::{Lie, Refused, check, lie};
 
 /// What a device said that cannot be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -30,186 +23,6 @@ pub struct Violation {
     pub what: Lie,
 }
 
-/// Kinds of [`Violation`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Lie {
-    /// No such buffer in the pool.
-    #[error("buffer {id}: the pool has {pool}")]
-    NoSuchBuffer {
-        /// Claimed buffer.
-        id: u16,
-        /// Buffers of the pool.
-        pool: usize,
-    },
-    /// The device does not have that buffer.
-    #[error("buffer {0}: the device does not have it")]
-    NotWithDevice(u16),
-    /// A field has a value that it cannot have.
-    #[error("{field} is {value}: {why}")]
-    Field {
-        /// Name in the table.
-        field: &'static str,
-        /// Claimed value.
-        value: u64,
-        /// What it should be.
-        why: &'static str,
-    },
-}
-
-#[cold]
-#[inline(never)]
-fn lie(field: &'static str, value: impl Into<u64>, why: &'static str) -> Lie {
-    Lie::Field { field, value: value.into(), why }
-}
-
-/// Metadata of a delivery, all in range.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Metadata {
-    /// Header bytes.
-    pub header_bytes: u8,
-    /// Bytes of the delivery.
-    pub total_len: u32,
-    /// Receive hash.
-    pub hash: u32,
-    /// What the hash covers.
-    pub hash_type: HashType,
-    /// Stripped tag.
-    pub vlan: Option<Tag>,
-    /// Class of the destination address.
-    pub packet_type: PacketType,
-    /// Protocol as `eth_type_trans` gives it.
-    pub protocol: u16,
-    /// Checksum state.
-    pub csum: CsumState,
-    /// Verified levels minus one.
-    pub csum_level: u8,
-    /// With `Partial`: position of the TCP header.
-    pub csum_start: u8,
-    /// IPv4 header checksum of the first frame.
-    pub l3_verdict: Verdict,
-    /// TCP or UDP checksum of the first frame.
-    pub l4_verdict: Verdict,
-    /// Payload bytes of every segment but the last; 0 if one frame.
-    pub gso_size: u16,
-    /// Segments; 0 if one frame.
-    pub gso_segs: u16,
-    /// Bits of `GSO_*`; 0 if one frame.
-    pub gso_type: u16,
-    /// Inner headers are valid.
-    pub encapsulation: bool,
-    /// Why the session ended.
-    pub end_reason: EndReason,
-    /// Why the frame was delivered alone.
-    pub alone_reason: AloneReason,
-}
-
-#[inline(always)]
-fn csum(c: &impl Fields) -> Result<(), Lie> {
-    let field_end = u32::from(c.csum_start()) + TCP_CSUM_OFFSET_BYTES as u32 + 2;
-    match c.csum() {
-        0 | 1 if c.csum_start() == 0 => Ok(()),
-        0 | 1 => Err(lie("csum_start", c.csum_start(), "0 unless the checksum is partial")),
-        2 if field_end <= u32::from(c.header_bytes()) => Ok(()),
-        2 => Err(lie("csum_start", c.csum_start(), "the checksum would lie behind the header")),
-        other => Err(lie("csum", other, "no such state")),
-    }
-}
-
-#[inline(always)]
-fn gso(c: &impl Fields) -> Result<(), Lie> {
-    if c.gso_segs() == 0 {
-        return match (c.gso_size(), c.gso_type(), c.encapsulation()) {
-            (0, 0, 0) => Ok(()),
-            _ => Err(lie("gso_segs", 0u8, "0 only if gso_size, gso_type, encapsulation are")),
-        };
-    }
-    let payload = c.total_len().saturating_sub(c.header_bytes().into());
-    let (segs, size) = (u32::from(c.gso_segs()), u32::from(c.gso_size()));
-    if segs < 2 || size == 0 || payload.div_ceil(size) != segs {
-        return Err(lie("gso_segs", c.gso_segs(), "not what total_len and gso_size make"));
-    }
-    if c.gso_type() == 0 || c.gso_type() >> GSO_NAMES.len() != 0 {
-        return Err(lie("gso_type", c.gso_type(), "no such set of bits"));
-    }
-    Ok(())
-}
-
-/// What a code stands for; a code that stands for nothing has been refused before.
-macro_rules! named {
-    ($type:ident, $code:expr) => {
-        $type::from_code($code.into()).unwrap_or($type::ALL[0])
-    };
-}
-
-impl Metadata {
-    /// Checks the first completion of a delivery.
-    #[cfg(test)]
-    pub fn check(c: &impl Fields) -> Result<Self, Lie> {
-        check(c).map(|()| Self::of(c))
-    }
-
-    /// Of a completion that [`check`] let through. Apart from the checks, so that it is written
-    /// once, where it stays.
-    #[inline(always)]
-    fn of(c: &impl Fields) -> Self {
-        Self {
-            header_bytes: c.header_bytes(),
-            total_len: c.total_len(),
-            hash: c.hash(),
-            hash_type: named!(HashType, c.hash_type()),
-            vlan: (c.vlan_valid() == 1).then_some(Tag {
-                tpid: if c.vlan_tpid() == 1 { 0x88a8 } else { 0x8100 },
-                tci: c.vlan_tci(),
-            }),
-            packet_type: named!(PacketType, c.packet_type()),
-            protocol: c.protocol(),
-            csum: match c.csum() {
-                0 => CsumState::None,
-                1 => CsumState::Unnecessary,
-                _ => CsumState::Partial,
-            },
-            csum_level: c.csum_level(),
-            csum_start: c.csum_start(),
-            l3_verdict: named!(Verdict, c.l3_verdict()),
-            l4_verdict: named!(Verdict, c.l4_verdict()),
-            gso_size: c.gso_size(),
-            gso_segs: c.gso_segs(),
-            gso_type: c.gso_type(),
-            encapsulation: c.encapsulation() == 1,
-            end_reason: named!(EndReason, c.end_reason()),
-            alone_reason: named!(AloneReason, c.alone_reason()),
-        }
-    }
-}
-
-#[inline(always)]
-fn code(field: &'static str, code: u8, known: usize) -> Result<(), Lie> {
-    if usize::from(code) < known { Ok(()) } else { Err(lie(field, code, "no such code")) }
-}
-
-/// Whether metadata can be true.
-#[inline(always)]
-fn check(c: &impl Fields) -> Result<(), Lie> {
-    if !(MIN_FRAME_BYTES as u32..=DELIVERY_BYTES_MAX).contains(&c.total_len()) {
-        return Err(lie("total_len", c.total_len(), "not 14 to 65,549 bytes"));
-    }
-    let header = u32::from(c.header_bytes());
-    if header < MIN_FRAME_BYTES as u32 || header > c.total_len().min(MAX_HEADER_BYTES as u32) {
-        return Err(lie("header_bytes", header, "not 14 to 128, or beyond the delivery"));
-    }
-    gso(c)?;
-    if (c.end_reason() == 0) == (c.alone_reason() == 0) {
-        return Err(lie("end_reason", c.end_reason(), "one of end and alone reason is given"));
-    }
-    code("hash_type", c.hash_type(), HashType::ALL.len())?;
-    code("packet_type", c.packet_type(), PacketType::ALL.len())?;
-    code("l3_verdict", c.l3_verdict(), Verdict::ALL.len())?;
-    code("l4_verdict", c.l4_verdict(), Verdict::ALL.len())?;
-    code("end_reason", c.end_reason(), EndReason::ALL.len())?;
-    code("alone_reason", c.alone_reason(), AloneReason::ALL.len())?;
-    csum(c)
-}
-
 /// A buffer of a delivery and the bytes in it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Piece<B> {
@@ -219,26 +32,80 @@ pub struct Piece<B> {
     pub length: u32,
 }
 
-/// A delivery that passed every check.
+/// A delivery that passed every check. Small, since it is moved: what its first completion says
+/// stays as it came, and whatever is behind the first buffer, where most have nothing, lies apart.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Assembled<B> {
-    /// Metadata.
-    pub metadata: Metadata,
-    /// Bytes in the header slot of the first buffer.
-    pub in_slot: u16,
+    /// The first completion; with the mark of a DMA error if one hit any part of the delivery.
+    pub head: Words,
     /// First buffer.
-    pub first: Piece<B>,
-    /// The others: empty for most, which costs nothing.
-    pub rest: Vec<Piece<B>>,
-    /// A DMA error hit it: its bytes are not to be used.
-    pub error: bool,
+    pub first: B,
+    /// The others.
+    pub rest: Rest<B>,
+}
+
+/// The buffers of a delivery behind its first, in order. Nearly always there are none: one word in
+/// each delivery, and one look at it when the delivery is dropped.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Rest<B>(Option<Box<Pieces<B>>>);
+
+#[derive(Debug, PartialEq, Eq)]
+struct Pieces<B>(Vec<Piece<B>>);
+
+impl<B> Rest<B> {
+    /// No more buffers.
+    pub const NONE: Self = Self(None);
+}
+
+impl<B> Drop for Rest<B> {
+    #[inline]
+    fn drop(&mut self) {
+        #[cold]
+        #[inline(never)]
+        fn let_go<B>(pieces: Box<Pieces<B>>) {
+            drop(pieces);
+        }
+        if let Some(pieces) = self.0.take() {
+            let_go(pieces);
+        }
+    }
 }
 
 impl<B> Assembled<B> {
-    fn bytes(&self) -> u32 {
-        let rest: u32 = self.rest.iter().map(|piece| piece.length).sum();
-        u32::from(self.in_slot) + self.first.length + rest
+    /// What lies in the buffers behind the first.
+    #[inline]
+    pub fn rest(&self) -> &[Piece<B>] {
+        self.rest.0.as_ref().map_or(&[], |pieces| &pieces.0)
     }
+
+    fn bytes(&self) -> u32 {
+        let rest: u32 = self.rest().iter().map(|piece| piece.length).sum();
+        u32::from(self.head.hdr_len()) + self.head.length() + rest
+    }
+
+    /// The next buffer; of `all` behind the first.
+    fn push(&mut self, piece: Piece<B>, all: usize) {
+        let none = || Box::new(Pieces(Vec::with_capacity(all)));
+        self.rest.0.get_or_insert_with(none).0.push(piece);
+    }
+
+    fn into_buffers(mut self) -> impl Iterator<Item = B> {
+        let rest = self.rest.0.take().into_iter().flat_map(|pieces| pieces.0);
+        std::iter::once(self.first).chain(rest.map(|piece| piece.buffer))
+    }
+}
+
+/// What a completion came to.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Taken<B> {
+    /// A delivery: all of it is in this completion, and in its buffer.
+    Whole(B),
+    /// A part of a delivery, and not the last.
+    Part,
+    /// The last part of a delivery, and all of it.
+    Last(Box<Assembled<B>>),
+    /// A buffer that came back as it went.
+    Returned(B),
 }
 
 /// Who has which buffer, and the delivery under way. `B` stands for the buffer itself: it can only
@@ -248,7 +115,7 @@ pub struct Ledger<B> {
     with_device: Vec<Option<B>>,
     buffer_bytes: u32,
     split: bool,
-    partial: Option<Assembled<B>>,
+    partial: Option<Box<Assembled<B>>>,
 }
 
 impl<B> Ledger<B> {
@@ -258,36 +125,38 @@ impl<B> Ledger<B> {
         Self { with_device, buffer_bytes: buffer_bytes as u32, split, partial: None }
     }
 
-    /// The device gets a buffer.
+    /// The device gets a buffer. Gives it back if there is no such buffer in the pool.
     #[inline]
-    pub fn give(&mut self, id: u16, buffer: B) {
-        self.with_device[usize::from(id)] = Some(buffer);
+    #[must_use]
+    pub fn give(&mut self, id: u16, buffer: B) -> Option<B> {
+        let Some(place) = self.with_device.get_mut(usize::from(id)) else { return Some(buffer) };
+        let before = place.replace(buffer);
+        debug_assert!(before.is_none(), "a buffer is in one place");
+        // Not dropped: there is nothing to drop, and looking for it would cost what this saves.
+        std::mem::forget(before);
+        None
     }
 
     /// The device has stopped: it has nothing any more. Gives what it had, and what a delivery
     /// under way had.
     pub fn reclaim(&mut self, mut give: impl FnMut(B)) {
-        if let Some(Assembled { first, rest, .. }) = self.partial.take() {
-            std::iter::once(first).chain(rest).for_each(|piece| give(piece.buffer));
-        }
+        self.partial
+            .take()
+            .into_iter()
+            .flat_map(|delivery| delivery.into_buffers())
+            .for_each(&mut give);
         self.with_device.iter_mut().filter_map(Option::take).for_each(give);
     }
 
-    /// Takes the next completion: gives the delivery that it makes whole, and returns a buffer that
-    /// came back as it went.
-    // Into the one loop that calls it: a delivery is large, and built where it is wanted then.
+    /// Takes the next completion, and says what it comes to.
     #[inline(always)]
-    pub fn take(
-        &mut self,
-        c: &impl Fields,
-        give: &mut impl FnMut(Assembled<B>),
-    ) -> Result<Option<B>, Lie> {
+    pub fn take(&mut self, c: Words) -> Result<Taken<B>, Refused> {
         let pool = self.with_device.len();
         let Some(place) = self.with_device.get_mut(usize::from(c.buf_id())) else {
-            return Err(Lie::NoSuchBuffer { id: c.buf_id(), pool });
+            return Err(no_such_buffer(c.buf_id(), pool));
         };
         if place.is_none() {
-            return Err(Lie::NotWithDevice(c.buf_id()));
+            return Err(not_with_device(c.buf_id()));
         }
         if c.reserved() != 0 {
             return Err(lie("reserved", c.reserved(), "0"));
@@ -295,93 +164,111 @@ impl<B> Ledger<B> {
         if c.length() > self.buffer_bytes {
             return Err(lie("length", c.length(), "more than the buffer has"));
         }
-        if (c.first() == 1) != self.partial.is_none() {
-            return Err(lie("first", c.first(), "set in the first of a delivery, and only there"));
+        let part = Part::of(c);
+        if c.first() == 0 || self.partial.is_some() {
+            return self
+                .proceed(part, c.first())
+                .map(|whole| whole.map_or(Taken::Part, Taken::Last));
         }
-        if c.first() == 0 {
-            return self.proceed(c, give);
-        }
-        if c.total_len() == 0 && c.length() == 0 && c.last() == 1 {
-            return Ok(place.take());
+        if c.total_len() == 0 && part.length == 0 && part.last {
+            return place.take().map(Taken::Returned).ok_or_else(|| not_with_device(c.buf_id()));
         }
         check(c)?;
-        let in_slot = self.in_slot(c)?;
-        let whole = is_whole(c, in_slot + c.length(), c.total_len())?;
-        let Some(buffer) = self.with_device[usize::from(c.buf_id())].take() else {
-            return Err(Lie::NotWithDevice(c.buf_id()));
-        };
-        let assembled = |buffer| Assembled {
-            metadata: Metadata::of(c),
-            in_slot: c.hdr_len(),
-            first: Piece { buffer, length: c.length() },
-            rest: Vec::new(),
-            error: c.error() == 1,
-        };
+        let bytes = in_slot(c, self.split)? + part.length;
+        let whole = is_whole(part, bytes, c.total_len())?;
+        // Last: a lie takes no buffer.
+        let Some(first) = place.take() else { return Err(not_with_device(c.buf_id())) };
         if whole {
-            give(assembled(buffer));
-        } else {
-            self.partial = Some(assembled(buffer));
+            return Ok(Taken::Whole(first));
         }
-        Ok(None)
+        self.partial = Some(Box::new(Assembled { head: c, first, rest: Rest::NONE }));
+        Ok(Taken::Part)
     }
 
-    /// Bytes in the header slot, which the completion must name.
-    #[inline(always)]
-    fn in_slot(&self, c: &impl Fields) -> Result<u32, Lie> {
-        let small = c.total_len() <= HEADER_SLOT_BYTES as u32;
-        let in_slot = match (small, c.split()) {
-            (true, 0) => c.total_len(),
-            (false, 0) => 0,
-            (false, 1) if self.split => c.header_bytes().into(),
-            _ => {
-                return Err(lie(
-                    "split",
-                    c.split(),
-                    "not of this queue, or of so short a delivery",
-                ));
-            }
-        };
-        if u32::from(c.hdr_len()) != in_slot {
-            return Err(lie("hdr_len", c.hdr_len(), "not what split and total_len make"));
-        }
-        Ok(in_slot)
-    }
-
+    /// The next part of a delivery under way; all of it with the last.
     #[inline(never)]
-    fn proceed(
-        &mut self,
-        c: &impl Fields,
-        give: &mut impl FnMut(Assembled<B>),
-    ) -> Result<Option<B>, Lie> {
+    fn proceed(&mut self, part: Part, first: u8) -> Result<Option<Box<Assembled<B>>>, Refused> {
         // After a lie the delivery stays here: its buffers are still to be reclaimed.
-        let Some(delivery) = &mut self.partial else { return Ok(None) };
-        let before = delivery.rest.last().unwrap_or(&delivery.first).length;
-        if before != self.buffer_bytes || c.length() == 0 {
-            return Err(lie("length", c.length(), "buffers are filled back to back"));
-        }
-        let whole = is_whole(c, delivery.bytes() + c.length(), delivery.metadata.total_len)?;
-        let Some(buffer) = self.with_device[usize::from(c.buf_id())].take() else {
-            return Err(Lie::NotWithDevice(c.buf_id()));
+        let Some(delivery) = self.partial.as_mut().filter(|_| first == 0) else {
+            return Err(lie("first", first, "set in the first of a delivery, and only there"));
         };
-        delivery.rest.push(Piece { buffer, length: c.length() });
-        delivery.error |= c.error() == 1;
-        if whole && let Some(delivery) = self.partial.take() {
-            give(delivery);
+        let before = delivery.rest().last().map_or(delivery.head.length(), |piece| piece.length);
+        if before != self.buffer_bytes || part.length == 0 {
+            return Err(lie("length", part.length, "buffers are filled back to back"));
         }
-        Ok(None)
+        let whole = is_whole(part, delivery.bytes() + part.length, delivery.head.total_len())?;
+        let Some(buffer) = self.with_device[usize::from(part.buf_id)].take() else {
+            return Err(not_with_device(part.buf_id));
+        };
+        let all = delivery.head.total_len() / self.buffer_bytes;
+        delivery.push(Piece { buffer, length: part.length }, all as usize);
+        if part.error {
+            delivery.head = delivery.head.with_error();
+        }
+        Ok(if whole { self.partial.take() } else { None })
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn no_such_buffer(id: u16, pool: usize) -> Refused {
+    Box::new(Lie::NoSuchBuffer { id, pool })
+}
+
+#[cold]
+#[inline(never)]
+fn not_with_device(id: u16) -> Refused {
+    Box::new(Lie::NotWithDevice(id))
+}
+
+/// Bytes in the header slot, which the completion must name.
+#[inline(always)]
+fn in_slot(c: Words, may_split: bool) -> Result<u32, Refused> {
+    let small = c.total_len() <= HEADER_SLOT_BYTES as u32;
+    let in_slot = match (small, c.split()) {
+        (true, 0) => c.total_len(),
+        (false, 0) => 0,
+        (false, 1) if may_split => c.header_bytes().into(),
+        _ => {
+            return Err(lie("split", c.split(), "not of this queue, or of so short a delivery"));
+        }
+    };
+    if u32::from(c.hdr_len()) != in_slot {
+        return Err(lie("hdr_len", c.hdr_len(), "not what split and total_len make"));
+    }
+    Ok(in_slot)
+}
+
+/// What every completion says of its buffer, in one register.
+#[derive(Clone, Copy)]
+struct Part {
+    length: u32,
+    buf_id: u16,
+    last: bool,
+    error: bool,
+}
+
+impl Part {
+    #[inline(always)]
+    fn of(c: Words) -> Self {
+        let (last, error) = (c.last() == 1, c.error() == 1);
+        Self { length: c.length(), buf_id: c.buf_id(), last, error }
     }
 }
 
 /// Whether a delivery of `total` has come to its end with `bytes`.
-#[inline]
-fn is_whole(c: &impl Fields, bytes: u32, total: u32) -> Result<bool, Lie> {
+#[inline(always)]
+fn is_whole(part: Part, bytes: u32, total: u32) -> Result<bool, Refused> {
+    if part.last && bytes == total {
+        return Ok(true);
+    }
     if bytes > total {
-        return Err(lie("length", c.length(), "more than total_len"));
+        return Err(lie("length", part.length, "more than total_len"));
     }
-    if (c.last() == 1) != (bytes == total) {
-        return Err(lie("last", c.last(), "set when all of total_len is there"));
+    if part.last || bytes == total {
+        return Err(lie("last", part.last, "set when all of total_len is there"));
     }
-    Ok(bytes == total)
+    Ok(false)
 }
 
 #[cfg(test)]

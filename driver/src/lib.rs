@@ -22,6 +22,7 @@ mod home_tests;
 pub mod identify;
 pub mod interrupt;
 mod ledger;
+mod metadata;
 mod nic;
 pub mod pci_id;
 mod queue;
@@ -39,7 +40,8 @@ pub use dma::DmaMemory;
 pub use home::ReturnStats;
 pub use identify::{Identity, IdentityError, identify, identify_by};
 pub use interrupt::Interrupt;
-pub use ledger::{Lie, Metadata, Violation};
+pub use ledger::Violation;
+pub use metadata::{Lie, Metadata};
 pub use nic::{FreeOrder, Nic, Rss, Settings, SetupError};
 pub use queue::{
     Census, Napi, QueueError, QueueStats, Receiver, RxQueue, STOP_TIMEOUT, Turn, wait_any,

@@ -25,6 +25,7 @@ use groove_spec::nic::{
 };
 use groove_spec::{Register, RegisterField};
 
+use crate::DmaMemory;
 use crate::Interrupt;
 use crate::area::Area;
 use crate::completion::Words;
@@ -32,7 +33,8 @@ use crate::delivery::{Buffer, Delivery, Shared};
 use crate::dma::OutOfBounds;
 use crate::dma::lease::Owner;
 use crate::identify::REGISTERS;
-use crate::ledger::{Ledger, Lie, Violation};
+use crate::ledger::{Assembled, Ledger, Rest, Taken, Violation};
+use crate::metadata::Lie;
 use crate::nic::{Core, FreeOrder, Settings};
 use crate::ring::{self, COMPLETION_WORDS, DESCRIPTOR_WORDS};
 use crate::sync::AtomicU64;
@@ -48,13 +50,15 @@ pub const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 pub struct RxQueue {
     core: Arc<Core>,
     owner: Owner<Shared>,
+    /// Those of `owner`, to be had while it brings buffers home.
+    memory: Arc<DmaMemory>,
+    area: Area,
     interrupt: Arc<Interrupt>,
     settings: Settings,
     ledger: Ledger<Buffer>,
     spare: VecDeque<Buffer>,
     producer: u16,
     consumer: u16,
-    with_device: usize,
     running: bool,
     quarantine: Option<Violation>,
     stats: QueueStats,
@@ -64,16 +68,59 @@ fn place(field: &RegisterField, value: u32) -> u32 {
     value << field.lsb & field.mask()
 }
 
+type Records<'a, const WORDS: usize> = Result<&'a [[AtomicU64; WORDS]], OutOfBounds>;
+
 /// The completion ring, record by record.
-fn completions(shared: &Shared) -> Result<&[[AtomicU64; COMPLETION_WORDS]], OutOfBounds> {
-    let Area { completions, entries, .. } = shared.area;
-    Ok(shared.memory.words(completions, entries * COMPLETION_WORDS)?.as_chunks().0)
+fn completions<'a>(memory: &'a DmaMemory, area: &Area) -> Records<'a, COMPLETION_WORDS> {
+    Ok(memory.words(area.completions, area.entries * COMPLETION_WORDS)?.as_chunks().0)
 }
 
 /// The free ring, record by record.
-fn descriptors(shared: &Shared) -> Result<&[[AtomicU64; DESCRIPTOR_WORDS]], OutOfBounds> {
-    let Area { free, entries, .. } = shared.area;
-    Ok(shared.memory.words(free, entries * DESCRIPTOR_WORDS)?.as_chunks().0)
+fn descriptors<'a>(memory: &'a DmaMemory, area: &Area) -> Records<'a, DESCRIPTOR_WORDS> {
+    Ok(memory.words(area.free, area.entries * DESCRIPTOR_WORDS)?.as_chunks().0)
+}
+
+/// Buffers on their way to the device.
+struct Posting<'a> {
+    slots: &'a [[AtomicU64; DESCRIPTOR_WORDS]],
+    ledger: &'a mut Ledger<Buffer>,
+    /// IOVA of buffer 0.
+    base: u64,
+    buffer_bytes: u32,
+    producer: u16,
+    /// How many more may be posted.
+    room: usize,
+}
+
+impl Posting<'_> {
+    /// Gives the buffer back if there is no room.
+    // No panic while there is a buffer in hand: it would have to lie in memory for that.
+    #[inline(always)]
+    fn post(&mut self, buffer: Buffer) -> Option<Buffer> {
+        let id = buffer.id();
+        let index = usize::from(self.producer) & (self.slots.len() - 1);
+        let Some(slot) = self.slots.get(index).filter(|_| self.room > 0) else {
+            return Some(buffer);
+        };
+        let back = self.ledger.give(id, buffer);
+        if back.is_none() {
+            let iova = self.base + u64::from(id) * u64::from(self.buffer_bytes);
+            ring::post(slot, iova, self.buffer_bytes, id);
+            self.producer = self.producer.wrapping_add(1);
+            self.room -= 1;
+        }
+        back
+    }
+
+    /// As many as there are and as there is room for.
+    fn post_all(&mut self, mut next: impl FnMut() -> Option<Buffer>) {
+        while self.room > 0
+            && let Some(buffer) = next()
+        {
+            // There is room.
+            drop(self.post(buffer));
+        }
+    }
 }
 
 const _: () = assert!(8 * COMPLETION_WORDS == COMPLETION_BYTES);
@@ -90,6 +137,8 @@ impl RxQueue {
     ) -> Self {
         Self {
             core,
+            memory: Arc::clone(&owner.memory),
+            area: owner.area,
             owner,
             interrupt,
             ledger: Ledger::new(settings.buffers, settings.buffer_bytes, settings.split),
@@ -97,7 +146,6 @@ impl RxQueue {
             settings: settings.clone(),
             producer: 0,
             consumer: 0,
-            with_device: 0,
             running: false,
             quarantine: None,
             stats: QueueStats::default(),
@@ -111,7 +159,7 @@ impl RxQueue {
 
     /// Bytes of the pages that its memory lies on: huge ones if the machine had some.
     pub fn page_bytes(&self) -> usize {
-        self.owner.memory.page_bytes()
+        self.memory.page_bytes()
     }
 
     /// Bytes of its memory, which is mapped for the device as one range.
@@ -139,9 +187,9 @@ impl RxQueue {
     }
 
     fn start(&mut self) -> Result<(), QueueError> {
-        let area = self.owner.area;
+        let area = self.area;
         // A zeroed record is of generation 0, and the first pass has generation 1.
-        completions(&self.owner)?
+        completions(&self.memory, &area)?
             .iter()
             .for_each(|slot| ring::publish(slot, [0; COMPLETION_WORDS]));
         (self.producer, self.consumer, self.quarantine) = (0, 0, None);
@@ -175,39 +223,53 @@ impl RxQueue {
 
     /// Brings home what was dropped, and posts what is spare, in the order of the settings.
     fn refill(&mut self) -> Result<(), QueueError> {
-        self.owner.collect(&mut self.spare);
-        let room = self.settings.posted_max.saturating_sub(self.with_device);
-        let count = room.min(self.spare.len());
-        if count == 0 || !self.running {
+        let room = match self.running {
+            true => self.settings.posted_max.saturating_sub(self.with_device()),
+            false => 0,
+        };
+        let mut posting = Posting {
+            slots: descriptors(&self.memory, &self.area)?,
+            base: self.core.iova(self.owner.queue) + self.area.buffers as u64,
+            ledger: &mut self.ledger,
+            buffer_bytes: self.area.buffer_bytes as u32,
+            producer: self.producer,
+            room,
+        };
+        let spare = &mut self.spare;
+        if self.settings.order == FreeOrder::Fifo {
+            posting.post_all(|| spare.pop_front());
+            // Straight on, if there is room: then nothing is spare that came before.
+            self.owner.collect_home(|buffer| {
+                if let Some(buffer) = posting.post(buffer) {
+                    spare.push_back(buffer);
+                }
+            });
+            self.owner.collect_away(spare);
+            posting.post_all(|| spare.pop_front());
+        } else {
+            self.owner.collect(spare);
+            posting.post_all(|| spare.pop_back());
+        }
+        let count = room - posting.room;
+        if count == 0 {
             return Ok(());
         }
-        let area = self.owner.area;
-        let base = self.core.iova(self.number()) + area.buffers as u64;
-        let slots = descriptors(&self.owner)?;
-        for _ in 0..count {
-            let next = match self.settings.order {
-                FreeOrder::Fifo => self.spare.pop_front(),
-                FreeOrder::Lifo => self.spare.pop_back(),
-            };
-            let Some(buffer) = next else { break };
-            let id = buffer.id();
-            let iova = base + (usize::from(id) * area.buffer_bytes) as u64;
-            let slot = &slots[usize::from(self.producer) & (area.entries - 1)];
-            ring::post(slot, iova, area.buffer_bytes as u32, id);
-            self.ledger.give(id, buffer);
-            self.producer = self.producer.wrapping_add(1);
-        }
-        self.with_device += count;
+        self.producer = posting.producer;
         self.stats.posted += count as u64;
         ring::before_doorbell();
         self.write(&FREE_PRODUCER, self.producer.into())
     }
 
+    /// Buffers posted and not completed: at most the ring's entries, fewer than an index counts to.
+    fn with_device(&self) -> usize {
+        self.producer.wrapping_sub(self.consumer).into()
+    }
+
     /// Whether the device has written the next completion.
     fn has_completion(&self) -> Result<bool, QueueError> {
-        let area = &self.owner.area;
-        let slot = &completions(&self.owner)?[usize::from(self.consumer) & (area.entries - 1)];
-        Ok(ring::take(slot, area.generation(self.consumer)).is_some())
+        let slots = completions(&self.memory, &self.area)?;
+        let slot = &slots[usize::from(self.consumer) & (slots.len() - 1)];
+        Ok(ring::take(slot, self.area.generation(self.consumer)).is_some())
     }
 
     /// Whether a DMA error stopped it.
@@ -233,39 +295,50 @@ impl RxQueue {
         budget: usize,
         give: &mut impl FnMut(Delivery),
     ) -> Result<usize, QueueError> {
-        let shared = &*self.owner;
-        let slots = completions(shared)?;
-        let mask = slots.len() - 1;
-        let (mut given, mut lied) = (0, None);
-        let (stats, mut errors) = (&mut self.stats, 0);
-        while given < budget {
-            let slot = &slots[usize::from(self.consumer) & mask];
-            let generation = shared.area.generation(self.consumer);
-            let Some(words) = ring::take(slot, generation) else { break };
-            let taken = self.ledger.take(&Words(words), &mut |parts| {
-                if parts.error {
-                    errors += 1;
-                } else {
-                    given += 1;
-                    give(Delivery::new(parts));
+        let Self { memory, area, ledger, spare, .. } = self;
+        let slots = completions(memory, area)?;
+        let start = self.consumer;
+        let generation = area.generation(start);
+        let (behind, ahead) = slots.split_at(usize::from(start) & (slots.len() - 1));
+        let (mut given, mut errors, mut lied) = (0, 0, None);
+        // Once round the ring, for it has no more.
+        'ring: for (slots, generation) in [(ahead, generation), (behind, !generation)] {
+            for slot in slots {
+                if given >= budget {
+                    break 'ring;
                 }
-            });
-            match taken {
-                Ok(None) => {}
-                Ok(Some(buffer)) => self.spare.push_back(buffer),
-                Err(what) => {
-                    lied = Some(what);
-                    break;
+                let Some(words) = ring::take(slot, generation) else { break 'ring };
+                let head = Words(words);
+                let taken = match ledger.take(head) {
+                    Ok(taken) => taken,
+                    Err(what) => {
+                        lied = Some(what);
+                        break 'ring;
+                    }
+                };
+                // In front of the application, which may panic.
+                self.consumer = self.consumer.wrapping_add(1);
+                match taken {
+                    // Each is built where the application gets it: a copy would cost a tenth.
+                    Taken::Whole(first) if head.error() == 0 => {
+                        given += 1;
+                        give(Delivery::new(Assembled { head, first, rest: Rest::NONE }));
+                    }
+                    Taken::Last(parts) if parts.head.error() == 0 => {
+                        given += 1;
+                        give(Delivery::new(*parts));
+                    }
+                    Taken::Whole(_) | Taken::Last(_) => errors += 1,
+                    Taken::Part => {}
+                    Taken::Returned(buffer) => spare.push_back(buffer),
                 }
             }
-            self.consumer = self.consumer.wrapping_add(1);
-            stats.completions += 1;
-            self.with_device -= 1;
         }
-        stats.errors += errors;
-        stats.deliveries += given as u64;
+        self.stats.completions += u64::from(self.consumer.wrapping_sub(start));
+        self.stats.errors += errors;
+        self.stats.deliveries += given as u64;
         match lied {
-            Some(what) => Err(self.quarantine(what)),
+            Some(what) => Err(self.quarantine(*what)),
             None => Ok(given),
         }
     }
@@ -301,7 +374,7 @@ impl RxQueue {
         }
         self.running = false;
         self.ledger.reclaim(|buffer| self.spare.push_back(buffer));
-        self.with_device = 0;
+        self.consumer = self.producer;
         self.owner.collect(&mut self.spare);
         result
     }

@@ -23,7 +23,8 @@ pub fn take(
     generation: bool,
 ) -> Option<[u64; COMPLETION_WORDS]> {
     let last = u64::from_le(slot[3].load(Ordering::Acquire));
-    if (last >> 63 == 1) != generation {
+    let expected = u64::from(generation) << 63;
+    if (last ^ expected) >> 63 != 0 {
         return None;
     }
     let word = |i: usize| u64::from_le(slot[i].load(Ordering::Relaxed));

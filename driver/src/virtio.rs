@@ -8,7 +8,7 @@ use groove_spec::stages::coalesce::{
 };
 use groove_spec::{CsumState, TCP_CSUM_OFFSET_BYTES};
 
-use crate::ledger::Metadata;
+use crate::metadata::Metadata;
 
 /// `VIRTIO_NET_HDR_F_NEEDS_CSUM`.
 pub const NEEDS_CSUM: u8 = 1;
@@ -80,11 +80,12 @@ pub fn virtio_net_hdr(metadata: &Metadata) -> Option<VirtioNetHdr> {
 mod tests {
     use super::*;
     use crate::completion::Completion;
+    use crate::metadata::check;
     use groove_spec::stages::coalesce::{GSO_GRE, GSO_IPXIP4};
 
     fn metadata(csum: u8, gso_type: u16) -> Metadata {
         let merged = gso_type != 0;
-        Metadata::check(&Completion {
+        let head = Completion {
             total_len: 66 + 2000,
             header_bytes: 66,
             csum,
@@ -94,8 +95,9 @@ mod tests {
             gso_type,
             end_reason: 1,
             ..Completion::default()
-        })
-        .unwrap()
+        };
+        check(head.encode()).unwrap();
+        Metadata::of(head.encode())
     }
 
     #[test]

@@ -79,7 +79,7 @@ fn touch(delivery: &Delivery) {
     delivery.payload().for_each(|part| part.append_to(&mut parts));
     assert_eq!(parts.len(), whole.len());
     assert_eq!(delivery.to_spec().bytes.len(), whole.len());
-    groove_driver::virtio_net_hdr(delivery.metadata());
+    groove_driver::virtio_net_hdr(&delivery.metadata());
 }
 
 fn open(split: bool) -> (Arc<RingDevice>, Receiver) {

@@ -16,12 +16,16 @@ mod thread {
     use std::cell::Cell;
 
     loom::thread_local! {
-        static NUMBER: Cell<u64> = Cell::new(u64::MAX);
+        static NUMBER: Cell<u64> = Cell::new(0);
         static SLOT: Cell<usize> = Cell::new(usize::MAX);
     }
 
     pub fn me() -> u64 {
         NUMBER.with(Cell::get)
+    }
+
+    pub fn known() -> u64 {
+        me()
     }
 
     pub fn slot() -> usize {

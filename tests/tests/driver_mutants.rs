@@ -56,7 +56,7 @@ const UNIT: &str = "groove_driver";
 #[rustfmt::skip]
 const BREAKS: &[Break] = &[
     // The device is not trusted.
-    mutant("generation-not-checked", "ring.rs", "(last >> 63 == 1) != generation", "false", ("queue", "records_of_the_last_pass_are_not_taken_again")),
+    mutant("generation-not-checked", "ring.rs", "(last ^ expected) >> 63 != 0", "false", ("queue", "records_of_the_last_pass_are_not_taken_again")),
     mutant("id-not-checked", "ledger.rs", "usize::from(c.buf_id())", "usize::from(c.buf_id()) % pool", (UNIT, "ledger::tests::a_buffer_comes_home_once")).within("usize::from(c.buf_id())) else"),
     mutant("length-not-checked", "ledger.rs", "c.length() > self.buffer_bytes", "false", (UNIT, "ledger::tests::lengths_are_held_to_the_buffers")),
     mutant("total-not-checked", "ledger.rs", "bytes > total", "false", (UNIT, "ledger::tests::lengths_are_held_to_the_buffers")),

@@ -120,8 +120,8 @@ impl<T> Drop for Lease<T> {
         // to an owner that this thread has, or that nobody has.
         unsafe {
             let home = &(*self.inner.as_ptr()).home;
-            if home.is_owner() {
-                return home.stage(self.id);
+            if home.is_owner() && home.stage(self.id) {
+                return;
             }
         }
         self.away();
@@ -179,12 +179,25 @@ impl<T> Owner<T> {
     }
 
     /// Appends everything that came home.
-    #[inline]
     pub fn collect(&mut self, into: &mut VecDeque<Lease<T>>) {
+        self.collect_home(|lease| into.push_back(lease));
+        self.collect_away(into);
+    }
+
+    /// Gives what was dropped on this thread, in order. `each` drops no buffer.
+    #[inline]
+    pub(crate) fn collect_home(&mut self, mut each: impl FnMut(Lease<T>)) {
         let inner = self.inner;
         // `Home` gives each buffer once that was dropped since, and with it the reference that the
         // lease had (`push_and_drain_lose_nothing`).
-        self.home().collect(|id| into.push_back(Lease { inner, id }));
+        self.home().collect_home(|id| each(Lease { inner, id }));
+    }
+
+    /// Appends what was dropped on other threads.
+    pub(crate) fn collect_away(&mut self, into: &mut VecDeque<Lease<T>>) {
+        let inner = self.inner;
+        // As above.
+        self.home().collect_away(|id| into.push_back(Lease { inner, id }));
     }
 
     /// Counters of the way home.

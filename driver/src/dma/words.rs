@@ -13,12 +13,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Bytes of a word.
 pub const WORD_BYTES: usize = 8;
 
+#[inline]
 fn load_word(word: &AtomicU64) -> u64 {
     u64::from_le(word.load(Ordering::Relaxed))
 }
 
 /// Copies out of `words`, from byte `shift` (0 to 7) of the first on. There are as many words as
 /// the bytes touch.
+#[inline]
 pub fn load(words: &[AtomicU64], shift: usize, into: &mut [u8]) {
     let (chunks, tail) = into.as_chunks_mut::<WORD_BYTES>();
     if shift == 0 {
@@ -26,8 +28,7 @@ pub fn load(words: &[AtomicU64], shift: usize, into: &mut [u8]) {
             *chunk = load_word(word).to_le_bytes();
         }
         if let Some(word) = words.get(chunks.len()) {
-            let bytes = load_word(word).to_le_bytes();
-            tail.copy_from_slice(&bytes[..tail.len()]);
+            part_of_word(load_word(word), tail);
         }
         return;
     }
@@ -42,8 +43,23 @@ pub fn load(words: &[AtomicU64], shift: usize, into: &mut [u8]) {
     }
     // The last bytes may need one more word, and then there is one.
     let high = rest.next().map_or(0, load_word);
-    let bytes = (low >> down | high << up).to_le_bytes();
-    tail.copy_from_slice(&bytes[..tail.len()]);
+    part_of_word(low >> down | high << up, tail);
+}
+
+/// The first bytes of a word, fewer than all. In three steps at most: a call to copy so few costs
+/// as much as all words before it.
+#[inline]
+fn part_of_word(word: u64, into: &mut [u8]) {
+    let (mut bytes, mut at) = (word, 0);
+    for step in [4, 2, 1] {
+        if into.len() & step != 0
+            && let Some(part) = into.get_mut(at..at + step)
+        {
+            part.copy_from_slice(&bytes.to_le_bytes()[..step]);
+            bytes >>= 8 * step;
+            at += step;
+        }
+    }
 }
 
 /// Replaces bytes `at` to `at + from.len()` of a word.

@@ -180,7 +180,7 @@ impl Receiver {
 
     /// Where the buffers are.
     pub fn census(&self) -> Census {
-        let (with_device, spare) = (self.queue.with_device, self.queue.spare.len());
+        let (with_device, spare) = (self.queue.with_device(), self.queue.spare.len());
         let out = self.queue.settings.buffers - with_device - spare;
         Census { with_device, out, spare }
     }

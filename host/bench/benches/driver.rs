@@ -1,4 +1,5 @@
-//! Prints what the driver costs: `cargo bench -p groove-bench`. Figures: `docs/measurements.md`.
+//! Prints what the driver costs: `cargo bench -p groove-bench`, or with `-- dropped`, `header`,
+//! `returns` or `order` a part of it. Figures: `docs/measurements.md`.
 
 use groove_bench::{Error, Row, deliveries, returns};
 
@@ -11,8 +12,20 @@ fn print(title: &str, rows: &[Row]) {
 }
 
 fn main() -> Result<(), Error> {
-    print("deliveries", &deliveries::per_delivery(101, 20_000)?);
-    print("way home", &returns::returns(51, 20_000)?);
-    print("order of the free list", &deliveries::free_order(15, 50_000)?);
+    // Cargo adds options of its own.
+    let names: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
+    let wanted = |name: &str| names.is_empty() || names.iter().any(|n| n == name);
+    if wanted("dropped") {
+        print("deliveries", &[deliveries::dropped(101, 20_000)?]);
+    }
+    if wanted("header") {
+        print("deliveries", &[deliveries::header_copied(101, 20_000)?]);
+    }
+    if wanted("returns") {
+        print("way home", &returns::returns(51, 20_000)?);
+    }
+    if wanted("order") {
+        print("order of the free list", &deliveries::free_order(2_001, 500)?);
+    }
     Ok(())
 }
