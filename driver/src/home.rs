@@ -10,7 +10,7 @@
 //!
 //! Decisions:
 //! - The kernel frees a refused buffer where it is. Here a buffer belongs to one queue for life: it
-//!   goes to the owner's overflow list, which is as lock-free. It kicks if no kick is pending, so
+//!   goes to the owner's overflow list, which is as lock-free. The first in that list kicks, so
 //!   that an owner that sleeps is woken with a `max` of 0 to 2 too.
 //! - Slots and overflow are LIFO: one list each, taken by one swap. The order in which buffers are
 //!   posted is decided behind it (`FreeOrder`).
@@ -50,6 +50,26 @@ pub enum Pushed {
     Closed,
 }
 
+/// How many buffers a list takes, and which of them wakes the owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// The number that is refused.
+    pub max: u32,
+    /// A buffer behind so many kicks.
+    pub kicks_behind: u32,
+}
+
+impl Bounds {
+    /// Of the overflow list: the pool alone bounds it, and the first buffer in it kicks. Those
+    /// behind need not: whoever found it empty kicks, and the owner then finds them all.
+    pub const OVERFLOW: Self = Self { max: u32::MAX, kicks_behind: 0 };
+
+    /// Of a slot, as in the kernel.
+    fn slot(max: u32) -> Self {
+        Self { max, kicks_behind: max >> 1 }
+    }
+}
+
 /// A list of buffers, linked by their ids, that is pushed to one by one and taken whole. A cache
 /// line of its own: domains do not disturb each other.
 #[derive(Debug, Default)]
@@ -61,7 +81,7 @@ pub struct List {
 }
 
 impl List {
-    /// Adds a buffer, unless it would be number `max`. The store that adds it is the last access,
+    /// Adds a buffer, unless there are as many as it may hold. The store that adds it is the last access,
     /// so that from there on the taker may do with the memory what it likes; `before_kick` runs
     /// before a store that perhaps leads to a kick.
     ///
@@ -71,7 +91,7 @@ impl List {
         &self,
         next: &[AtomicU32],
         id: u16,
-        max: u32,
+        bounds: Bounds,
         mut before_kick: impl FnMut(),
     ) -> Pushed {
         let link = &next[usize::from(id)];
@@ -81,10 +101,10 @@ impl List {
             if head == CLOSED {
                 return Pushed::Closed;
             }
-            if n >= max {
+            if n >= bounds.max {
                 return Pushed::Full;
             }
-            let kicks = n - 1 == max >> 1;
+            let kicks = n - 1 == bounds.kicks_behind;
             if kicks {
                 before_kick();
             }
@@ -137,8 +157,8 @@ pub struct Away<'a> {
     pub overflow: &'a List,
     /// Links of all lists.
     pub next: &'a [AtomicU32],
-    /// Buffers in a slot, at most, plus one.
-    pub max: u32,
+    /// Of the slot.
+    pub bounds: Bounds,
 }
 
 /// What the owner's thread writes all the time, on a cache line of its own: the others read what
@@ -163,7 +183,7 @@ struct Kicks {
 /// Where the buffers of a queue go.
 #[derive(Debug)]
 pub struct Home {
-    max: u32,
+    bounds: Bounds,
     owner: AtomicU64,
     staging: Box<[AtomicU32]>,
     next: Box<[AtomicU32]>,
@@ -193,7 +213,7 @@ impl Home {
         let domains = domains.max(1);
         let share = pool / domains.max(2);
         Self {
-            max: max.min(share as u32),
+            bounds: Bounds::slot(max.min(share as u32)),
             owner: AtomicU64::new(NOBODY),
             staging: zeroes(pool),
             next: zeroes(pool),
@@ -251,7 +271,7 @@ impl Home {
     #[inline]
     pub fn away(&self) -> Away<'_> {
         let (slot, overflow) = (self.slots.get(slot()), &self.overflow);
-        Away { slot, overflow, next: &self.next, max: self.max }
+        Away { slot, overflow, next: &self.next, bounds: self.bounds }
     }
 
     /// Wakes the owner, unless a kick is pending. Behind the push.

@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::Interrupt;
-use crate::home::{Home, Pushed, ReturnStats};
+use crate::home::{Bounds, Home, Pushed, ReturnStats};
 use crate::thread::set_domain;
 
 /// As a lease does it.
@@ -11,13 +11,14 @@ fn release(home: &Home, id: u16) {
         return;
     }
     let away = home.away();
-    match away.slot.map_or(Pushed::Full, |l| l.push(away.next, id, away.max, || {})) {
+    let mut pushed = away.slot.map_or(Pushed::Full, |l| l.push(away.next, id, away.bounds, || {}));
+    if pushed == Pushed::Full {
+        pushed = away.overflow.push(away.next, id, Bounds::OVERFLOW, || {});
+    }
+    match pushed {
         Pushed::Taken(false) => {}
         Pushed::Taken(true) => home.kick(),
-        Pushed::Full => {
-            assert_eq!(away.overflow.push(away.next, id, u32::MAX, || {}), Pushed::Taken(false));
-            home.kick();
-        }
+        Pushed::Full => panic!("the overflow list is never full"),
         Pushed::Closed => panic!("nobody closed it"),
     }
 }
@@ -208,12 +209,12 @@ fn a_closed_home_takes_nothing() {
     away(&home, 4..6, 1);
     assert_eq!(home.close(), 6);
     let away = home.away();
-    assert_eq!(away.overflow.push(away.next, 7, u32::MAX, || {}), Pushed::Closed);
+    assert_eq!(away.overflow.push(away.next, 7, Bounds::OVERFLOW, || {}), Pushed::Closed);
     std::thread::scope(|scope| {
         scope.spawn(|| {
             set_domain(0);
             let away = home.away();
-            assert_eq!(away.slot.unwrap().push(away.next, 7, 128, || {}), Pushed::Closed);
+            assert_eq!(away.slot.unwrap().push(away.next, 7, away.bounds, || {}), Pushed::Closed);
         });
     });
     assert_eq!(home.close(), 0);

@@ -62,8 +62,8 @@ const BREAKS: &[Break] = &[
     mutant("total-not-checked", "ledger.rs", "bytes > total", "false", (UNIT, "ledger::tests::lengths_are_held_to_the_buffers")),
     mutant("reserved-not-checked", "ledger.rs", "c.reserved() != 0", "false", (UNIT, "ledger::tests::each_lie_is_named")),
     // The way home.
-    mutant("no-kick-at-half", "home.rs", "n - 1 == max >> 1", "false", (UNIT, "home_tests::kicks_once_at_half")),
-    mutant("slot-not-bounded", "home.rs", "n >= max", "false", (UNIT, "home_tests::a_slot_is_bounded_until_it_is_drained")).within("if n >= max {"),
+    mutant("no-kick-at-half", "home.rs", "n - 1 == bounds.kicks_behind", "false", (UNIT, "home_tests::kicks_once_at_half")),
+    mutant("slot-not-bounded", "home.rs", "n >= bounds.max", "false", (UNIT, "home_tests::a_slot_is_bounded_until_it_is_drained")).within("if n >= bounds.max {"),
     mutant("kick-forgotten-in-a-drain", "home.rs", "self.kicks.pending.swap(false, Ordering::AcqRel)", "{ self.kicks.pending.store(false, Ordering::Relaxed); true }", ("models", "no_kick_is_lost")),
     mutant("push-releases-nothing", "home.rs", "Ordering::Release", "Ordering::Relaxed", ("models", "push_and_drain_lose_nothing")).within("Ordering::Release, Ordering::Relaxed)"),
     mutant("closed-list-takes-more", "home.rs", "CLOSED", "0", (UNIT, "dma::lease_tests::the_last_one_frees_all")).within("&self.next, CLOSED, |_| {}"),

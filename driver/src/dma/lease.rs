@@ -20,7 +20,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use crate::Interrupt;
-use crate::home::{Home, Pushed, ReturnStats};
+use crate::home::{Bounds, Home, Pushed, ReturnStats};
 use crate::sync::{AtomicUsize, Ordering};
 
 struct Inner<T> {
@@ -81,11 +81,9 @@ impl<T> Lease<T> {
         // What takes the buffer hands this lease's reference to the owner. Behind that, all may be
         // gone, the list too, unless one more is held.
         let full = Pushed::Full;
-        let mut pushed = away.slot.map_or(full, |l| l.push(away.next, id, away.max, &mut hold));
+        let mut pushed = away.slot.map_or(full, |l| l.push(away.next, id, away.bounds, &mut hold));
         if pushed == full {
-            hold();
-            pushed = away.overflow.push(away.next, id, u32::MAX, || {});
-            pushed = if pushed == Pushed::Closed { pushed } else { Pushed::Taken(true) };
+            pushed = away.overflow.push(away.next, id, Bounds::OVERFLOW, &mut hold);
         }
         if held {
             // SAFETY: the reference that `hold` took is there until `give_up`.

@@ -22,7 +22,7 @@ fn main() -> Result<(), Error> {
         print("deliveries", &[deliveries::header_copied(101, 20_000)?]);
     }
     if wanted("returns") {
-        print("way home", &returns::returns(51, 20_000)?);
+        print("way home", &returns::returns(501, 2_000)?);
     }
     if wanted("order") {
         print("order of the free list", &deliveries::free_order(2_001, 500)?);
