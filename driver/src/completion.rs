@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn what_is_encoded_is_what_is_read() {
-        let words = Words([0x0123_4567_89ab_cdef, u64::MAX / 3, u64::MAX / 5, u64::MAX / 7 >> 1]);
+        let words = Words([0x0123_4567_89ab_cdef, u64::MAX / 3, u64::MAX / 5, u64::MAX / 15]);
         assert_eq!(Completion::decode(words.0).encode(), words);
         let marked = Completion::decode(words.with_error().0);
         assert_eq!(marked, Completion { error: 1, ..Completion::decode(words.0) });

@@ -81,9 +81,9 @@ pub struct List {
 }
 
 impl List {
-    /// Adds a buffer, unless there are as many as it may hold. The store that adds it is the last access,
-    /// so that from there on the taker may do with the memory what it likes; `before_kick` runs
-    /// before a store that perhaps leads to a kick.
+    /// Adds a buffer, unless there are as many as it may hold. The store that adds it is the last
+    /// access, so that from there on the taker may do with the memory what it likes; `before_kick`
+    /// runs before a store that perhaps leads to a kick.
     ///
     /// Only words are compared, and a buffer's link is right whatever came and went behind it: so a
     /// word that left and came back does no harm.

@@ -35,6 +35,8 @@ fn timed_poll(receiver: &mut Receiver, take: impl FnMut(Delivery)) -> Result<usi
 
 /// Nanoseconds per delivery: that of the median poll of so many that they give `deliveries`. Of a
 /// poll that another program interrupted nothing is seen then.
+// Not a reference to `take`: `poll` is given a closure, as by an application, and inlines it.
+#[allow(clippy::redundant_closure)]
 fn run(
     device: &RingDevice,
     receiver: &mut Receiver,
@@ -55,6 +57,7 @@ fn run(
     Ok(Figure::of(polls).median)
 }
 
+#[allow(clippy::redundant_closure)] // as above
 fn rounds(
     name: &str,
     runs: usize,
