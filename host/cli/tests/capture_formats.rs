@@ -175,6 +175,20 @@ fn damage_is_an_error_after_the_good_frames() {
 
 /// Every single byte of a small capture set to 0, 0xff, and inverted: an end or an error, never a
 /// panic.
+/// Found by fuzzing: behind a frame of another link type the next one was given.
+#[test]
+fn nothing_comes_behind_an_error() {
+    let order = Order::Little;
+    let mut file = section(order);
+    file.extend(interface(order, 101, 0, 0));
+    file.extend(interface(order, 1, 0, 0));
+    file.extend(enhanced(order, 0, 1, FRAMES[0], 60));
+    file.extend(enhanced(order, 1, 2, FRAMES[0], 60));
+    let mut reader = Reader::new("x".into(), Box::new(Cursor::new(file)), None).unwrap();
+    assert!(matches!(reader.next_frame(), Err(Error::LinkType { .. })));
+    assert!(matches!(reader.next_frame(), Ok(None)));
+}
+
 #[test]
 fn wrong_bytes_never_panic() {
     let order = Order::Big;

@@ -5,7 +5,8 @@
 //! nanoseconds, several sections and interfaces, if_tsresol and if_tsoffset, enhanced, simple and
 //! obsolete packet blocks.
 //! Invariants: memory does not grow with the file (`memory_is_flat`); damage is an error that names
-//! its byte and leaves what came before it usable (`damage_is_an_error_after_the_good_frames`).
+//! its byte and leaves what came before it usable (`damage_is_an_error_after_the_good_frames`), and
+//! nothing comes behind an error (`nothing_comes_behind_an_error`).
 //! Not here: the decision what to do with a frame that the snap length cut.
 
 use std::fs::File;
@@ -70,6 +71,7 @@ pub struct Reader {
     offset: u64,
     next_offset: u64,
     bytes: Vec<u8>,
+    ended: bool,
 }
 
 impl Reader {
@@ -121,7 +123,8 @@ impl Reader {
             _ => return Err(unknown_format(path, &magic)),
         };
         let bytes = Vec::new();
-        Ok(Self { path, format, total_bytes, record: 0, offset: 0, next_offset, bytes })
+        let (record, offset, ended) = (0, 0, false);
+        Ok(Self { path, format, total_bytes, record, offset, next_offset, bytes, ended })
     }
 
     /// Name of the capture as given.
@@ -136,6 +139,10 @@ impl Reader {
 
     /// The next record, or `None` at the end. After an error the stream is at its end.
     pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, Error> {
+        if self.ended {
+            return Ok(None);
+        }
+        self.ended = true; // unless there is a frame
         self.offset = self.next_offset;
         let read = match &mut self.format {
             Format::Pcap(reader) => next_pcap(reader, &self.path, self.offset, &mut self.bytes),
@@ -149,6 +156,7 @@ impl Reader {
             let link = format!("{} ({:?})", u32::from(record.link), record.link);
             return Err(Error::LinkType { path: self.path.clone(), link });
         }
+        self.ended = false;
         self.next_offset = self.offset + PCAP_RECORD_BYTES + self.bytes.len() as u64;
         self.record += 1;
         Ok(Some(Frame {
