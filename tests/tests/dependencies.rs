@@ -64,11 +64,12 @@ fn reach(workspace: &Workspace, from: &str) -> BTreeSet<String> {
     seen
 }
 
-const EXPECTED: [&str; 14] = [
+const EXPECTED: [&str; 15] = [
     "groove",
     "groove-bench",
     "groove-device",
     "groove-driver",
+    "groove-fuzz",
     "groove-hdl",
     "groove-model",
     "groove-oracle",
@@ -122,7 +123,8 @@ fn violations(workspace: &Workspace) -> Vec<String> {
                 "{name} uses RustHDL: only groove-hdl does, so that it is replaceable"
             ));
         }
-        let used_by_product = member.dependencies.iter().any(|d| d == "groove-tests");
+        let used_by_product =
+            member.dependencies.iter().any(|d| d == "groove-tests" || d == "groove-fuzz");
         if used_by_product || name != "groove-tests" && member.dependencies.contains("groove") {
             found.push(format!("{name} depends on the command line or on the tests"));
         }
@@ -208,6 +210,7 @@ fn rust_hdl_is_pinned_and_used_in_one_crate() {
 fn nothing_depends_on_command_line_or_tests() {
     catches("groove-hdl depends on the command line", |w| add(w, "groove-hdl", "groove"));
     catches("groove depends on the command line", |w| add(w, "groove", "groove-tests"));
+    catches("groove depends on the command line", |w| add(w, "groove", "groove-fuzz"));
 }
 
 #[test]

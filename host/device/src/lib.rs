@@ -13,7 +13,7 @@
 //! else (`an_uncovered_frame_changes_nothing`); memory that is not mapped
 //! is never touched (`refuses_what_was_not_mapped`); disable flushes, then returns prefetched
 //! buffers (`stopping_returns_what_was_prefetched`).
-//! Not here: bus widths, AXI, latency: the Verilated device has them ([`verilated`]).
+//! Not here: bus widths, AXI, latency: the Verilated device has them (`verilated`).
 
 mod complete;
 mod interrupts;
@@ -22,6 +22,7 @@ mod place;
 mod queue;
 mod registers;
 mod state;
+#[cfg(feature = "verilated")]
 pub mod verilated;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

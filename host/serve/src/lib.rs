@@ -28,5 +28,5 @@ pub use config::{DEVICE_ID, VENDOR_ID};
 pub use function::Function;
 pub use memory::Stay;
 pub use server::{BindError, Event, Server};
-pub use session::{SessionError, Summary};
+pub use session::{Session, SessionError, Summary};
 pub use tap::{Tap, TapError};
