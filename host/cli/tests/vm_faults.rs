@@ -132,6 +132,14 @@ told lost 3 $?
 told gone 3 $?
 "#;
 
+/// QEMU 11.1 sometimes ends itself when its server goes: an assertion in its `error_setv`, that an
+/// error is set once. A fault of its own, seen in one run of several; what came before is judged.
+fn fell_with_the_server(error: &groove_vm::Error, console: &str) -> bool {
+    let fell =
+        matches!(error, groove_vm::Error::GuestLost { said, .. } if said.contains("error_setv"));
+    fell && console.lines().any(|line| line == "kill the server")
+}
+
 #[test]
 fn faults_are_survived_in_a_guest() {
     let Some((machine, kernel)) = machine("faults_are_survived_in_a_guest") else { return };
@@ -156,13 +164,23 @@ fn faults_are_survived_in_a_guest() {
         limit: Duration::from_secs(480),
         ..Guest::default()
     };
+    let mut console = String::new();
     let outcome = machine.run(kernel, &guest, &mut |event| {
-        if event == Event::Line("kill the server") {
+        let Event::Line(line) = event else { return };
+        console += line;
+        console += "\n";
+        if line == "kill the server" {
             killed.server.kill();
         }
     });
-    let outcome = outcome.unwrap_or_else(|error| panic!("{error}\n{}", lasting.log()));
-    let console = &outcome.console;
+    let ended = match outcome {
+        Ok(_) => true,
+        Err(error) if fell_with_the_server(&error, &console) => {
+            println!("skipped: a server that is killed under a guest: QEMU fell with it: {error}");
+            false
+        }
+        Err(error) => panic!("{error}\n{}", lasting.log()),
+    };
     let told = |name: &str| {
         let mut lines =
             console.lines().skip_while(|line| !line.starts_with(&format!("told {name} ")));
@@ -177,8 +195,10 @@ fn faults_are_survived_in_a_guest() {
     told("again");
     assert!(told("reset").contains("does not run any more"), "{console}");
     told("after");
-    assert!(told("lost").contains("answers every read with ones"), "{console}");
-    told("gone");
+    if ended {
+        assert!(told("lost").contains("answers every read with ones"), "{console}");
+        told("gone");
+    }
     // Whoever drove it, and however that ended: nothing is left mapped but what the kernel maps
     // when it powers off.
     let report = lasting.report();

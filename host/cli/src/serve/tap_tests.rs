@@ -7,10 +7,14 @@ use super::*;
 use crate::run::ModelBed;
 use groove_driver::{Delivery, Nic, Settings};
 
+/// Longest wait of a test.
+const BOUND: Duration = Duration::from_secs(20);
+
 /// Frames that a test puts there.
 #[derive(Clone, Default)]
 struct List {
     waiting: Arc<Mutex<VecDeque<Vec<u8>>>>,
+    waits: Arc<AtomicU64>,
     taken: Vec<u8>,
 }
 
@@ -19,9 +23,19 @@ impl List {
         self.waiting.lock().unwrap().extend(frames);
     }
 
+    /// Waits until whoever listens has looked at the device anew: before, it may still take the next
+    /// frame for one that nobody drives. The first wait may belong to an earlier look.
+    fn noticed(&self) {
+        let (from, end) = (self.waits.load(Ordering::Acquire), Instant::now() + BOUND);
+        while self.waits.load(Ordering::Acquire) < from + 2 {
+            assert!(Instant::now() < end, "nobody listens");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
     /// Waits until all are taken.
     fn drain(&self) {
-        let end = Instant::now() + Duration::from_secs(20);
+        let end = Instant::now() + BOUND;
         while !self.waiting.lock().unwrap().is_empty() {
             assert!(Instant::now() < end, "frames are not taken");
             std::thread::sleep(Duration::from_millis(1));
@@ -38,7 +52,17 @@ impl Source for List {
 
     fn wait(&self, _timeout: Duration) -> io::Result<()> {
         std::thread::sleep(Duration::from_millis(1));
+        self.waits.fetch_add(1, Ordering::Release);
         Ok(())
+    }
+}
+
+/// Ends the listener, also when a test fails: the scope would wait for it for ever.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 
@@ -60,8 +84,10 @@ fn heard(queues: u8, drive: impl FnOnce(&List, &ModelBed, &AtomicU64)) -> Vec<He
         let (bed, drivers, stop, all) = (&bed, &drivers, &stop, &mut all);
         let listener = scope
             .spawn(move || listen(bed, &mut source, 64, drivers, stop, |heard| all.push(heard)));
-        drive(&list, bed, drivers);
-        stop.store(true, Ordering::Relaxed);
+        {
+            let _stop = Stop(stop);
+            drive(&list, bed, drivers);
+        }
         listener.join().unwrap().unwrap();
     });
     all
@@ -72,7 +98,7 @@ fn settings(queues: usize) -> Settings {
 }
 
 fn poll_all(receivers: &mut [groove_driver::Receiver], count: usize) -> Vec<Delivery> {
-    let end = Instant::now() + Duration::from_secs(20);
+    let end = Instant::now() + BOUND;
     let mut got = Vec::new();
     while got.len() < count {
         assert!(Instant::now() < end, "{} of {count} deliveries", got.len());
@@ -93,6 +119,7 @@ fn frames_go_to_a_driver_or_are_counted() {
             let nic = Nic::open(bed.device(), &settings(2)).unwrap();
             let attach = |queue: groove_driver::RxQueue| queue.attach().unwrap();
             let mut receivers: Vec<_> = nic.queues.into_iter().map(attach).collect();
+            list.noticed();
             list.put((0..10).map(frame));
             let got = poll_all(&mut receivers, 10);
             assert!(got.iter().zip(0..).all(|(d, number)| d.to_spec().bytes[20] == number));
@@ -112,6 +139,7 @@ fn a_starving_queue_is_waited_for_once() {
         drivers.fetch_add(1, Ordering::Release);
         let nic = Nic::open(bed.device(), &settings(1)).unwrap();
         let mut receivers = vec![nic.queues.into_iter().next().unwrap().attach().unwrap()];
+        list.noticed();
         // Nobody polls: 14 frames fit at most, the others find nothing.
         list.put((0..100).map(frame));
         list.drain();
