@@ -42,6 +42,8 @@ const NAPI_PRIORITY: i32 = 10;
 const DELIVERY_TIME: Duration = Duration::from_secs(5);
 /// How long the kernel may take to start its thread.
 const THREAD_TIME: Duration = Duration::from_secs(2);
+/// How long the kernel may take to notice that the pair is up.
+const CARRIER_TIME: Duration = Duration::from_secs(10);
 /// Between two looks at what was delivered. While the sender sleeps, the NAPI thread runs.
 const NAP: Duration = Duration::from_micros(50);
 
@@ -72,6 +74,7 @@ impl Bed {
         let thread = rustix::thread::gettid().as_raw_nonzero();
         let names = [format!("g{thread:x}"), format!("h{thread:x}")];
         let [tx, rx] = devices(&names)?;
+        carrier(&sysfs, &names, tx).map_err(failed("waiting for the pair to be up"))?;
         let napi = threaded(&sysfs, &names[1]).map_err(missing(Feature::ThreadedNapi))?;
         let map = |bytes, count| Map::new(bytes, count).map_err(missing(Feature::Bpf));
         let given = map(Metadata::BYTES, BURST_FRAMES_MAX as u32 + 1)?;
@@ -271,6 +274,32 @@ fn devices(names: &[String; 2]) -> Result<[u32; 2], Error> {
         route.bring_up(*number, MTU).map_err(missing(Feature::Veth))?;
     }
     Ok(numbers)
+}
+
+/// Waits until the kernel has noticed that both ends are up. It does so in a worker of its own;
+/// until then, what is sent is dropped without a word.
+fn carrier(sysfs: &OwnedFd, names: &[String; 2], tx: u32) -> io::Result<()> {
+    let start = Instant::now();
+    for name in names {
+        let path = format!("class/net/{name}/operstate");
+        loop {
+            let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+            let mut state = String::new();
+            File::from(rustix::fs::openat(sysfs, &*path, flags, Mode::empty())?)
+                .read_to_string(&mut state)?;
+            if state.trim() == "up" {
+                break;
+            }
+            if start.elapsed() > CARRIER_TIME {
+                let what = format!("{name} stays {} for {CARRIER_TIME:?}", state.trim());
+                return Err(io::Error::other(what));
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    // The worker sets the state first and lets frames through then, under a lock that this request,
+    // which changes nothing, has to wait for.
+    Route::open()?.bring_up(tx, MTU)
 }
 
 /// Lets the receiver be polled by a thread of the kernel, and finds it.

@@ -287,6 +287,6 @@ fn read_to_the_end(delivery: &Delivery) -> Vec<u8> {
     delivery.payload().for_each(|part| part.append_to(&mut parts));
     assert!(parts == whole, "header and payload are not the frame");
     assert!(delivery.to_spec().bytes == whole);
-    groove_driver::virtio_net_hdr(metadata);
+    groove_driver::virtio_net_hdr(&metadata);
     whole
 }
