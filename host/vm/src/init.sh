@@ -19,6 +19,7 @@ while read -r module; do
   insmod "/guest/modules/$module" || echo "refused $module" >&3
 done </guest/modules.list
 cd /
+echo # the firmware's last line has no end
 sh /guest/command 3>&-
 echo "exit $?" >&3
 while read -r path; do

@@ -23,8 +23,8 @@ impl List {
         self.waiting.lock().unwrap().extend(frames);
     }
 
-    /// Waits until whoever listens has looked at the device anew: before, it may still take the next
-    /// frame for one that nobody drives. The first wait may belong to an earlier look.
+    /// Waits until whoever listens has looked at the device anew: before, it may still take the
+    /// next frame for one that nobody drives. The first wait may belong to an earlier look.
     fn noticed(&self) {
         let (from, end) = (self.waits.load(Ordering::Acquire), Instant::now() + BOUND);
         while self.waits.load(Ordering::Acquire) < from + 2 {
