@@ -141,8 +141,13 @@ impl Kernel {
         &self.release
     }
 
+    /// Newer packages have it with the modules, older ones in `/boot`.
     pub(crate) fn image(&self) -> PathBuf {
-        self.directory.join("boot").join(format!("vmlinuz-{}", self.release))
+        let with_modules = self.modules_directory().join("vmlinuz");
+        match with_modules.is_file() {
+            true => with_modules,
+            false => self.directory.join("boot").join(format!("vmlinuz-{}", self.release)),
+        }
     }
 
     fn modules_directory(&self) -> PathBuf {
@@ -248,6 +253,19 @@ mod tests {
             assert!(text.parse::<KernelSpec>().is_err(), "{text}");
         }
         assert_eq!(KernelSpec::default().to_string(), "6.12-cloud");
+    }
+
+    #[test]
+    fn the_image_is_where_either_kind_of_package_has_it() {
+        for path in ["boot/vmlinuz-1.2", "usr/lib/modules/1.2/vmlinuz"] {
+            let dir = tempfile::tempdir().unwrap();
+            fs::write(dir.path().join("release"), "1.2").unwrap();
+            assert!(Kernel::open(dir.path()).is_err());
+            let image = dir.path().join(path);
+            fs::create_dir_all(image.parent().unwrap()).unwrap();
+            fs::write(&image, "").unwrap();
+            assert_eq!(Kernel::open(dir.path()).unwrap().image(), image);
+        }
     }
 
     #[test]
