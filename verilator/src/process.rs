@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 use crate::Error;
 
@@ -29,6 +29,10 @@ impl Tool {
     pub const GXX: Tool = Tool { program: "g++", install: "apt-get install verilator g++ make" };
     /// The synthesis tool.
     pub const YOSYS: Tool = Tool { program: "yosys", install: "apt-get install yosys" };
+    /// Unrolls yosys' SMT-LIB and asks a solver; a part of yosys.
+    pub const SMTBMC: Tool = Tool { program: "yosys-smtbmc", install: "apt-get install yosys" };
+    /// The solver.
+    pub const Z3: Tool = Tool { program: "z3", install: "apt-get install z3" };
 }
 
 /// Verilator's version.
@@ -108,6 +112,34 @@ impl Toolbox {
         directory: &Path,
         args: &[S],
     ) -> Result<Output, Error> {
+        let (output, status) = self.run_any(tool, directory, args)?;
+        if status.success() {
+            return Ok(output);
+        }
+        let all = format!("{}{}", output.stdout, output.stderr);
+        let program = tool.program;
+        Err(Error::ToolFailed { program, status: status.to_string(), output: excerpt(&all) })
+    }
+
+    /// Whether a program that another one starts is there.
+    ///
+    /// # Errors
+    /// If it is missing.
+    pub fn require(&self, tool: Tool) -> Result<(), Error> {
+        let Tool { program, install } = tool;
+        self.find(tool).map(drop).ok_or(Error::ToolMissing { program, install })
+    }
+
+    /// Runs a program to its end and returns its output and status, whatever that is.
+    ///
+    /// # Errors
+    /// If it is missing or cannot be started.
+    pub fn run_any<S: AsRef<OsStr>>(
+        &self,
+        tool: Tool,
+        directory: &Path,
+        args: &[S],
+    ) -> Result<(Output, ExitStatus), Error> {
         let Tool { program, install } = tool;
         let file = self.find(tool).ok_or(Error::ToolMissing { program, install })?;
         let result = Command::new(file)
@@ -121,11 +153,7 @@ impl Toolbox {
             stdout: String::from_utf8_lossy(&result.stdout).into_owned(),
             stderr: String::from_utf8_lossy(&result.stderr).into_owned(),
         };
-        if result.status.success() {
-            return Ok(output);
-        }
-        let all = format!("{}{}", output.stdout, output.stderr);
-        Err(Error::ToolFailed { program, status: result.status.to_string(), output: excerpt(&all) })
+        Ok((output, result.status))
     }
 
     /// Verilator's version.

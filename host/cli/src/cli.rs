@@ -3,6 +3,7 @@
 mod input;
 mod oracle;
 mod pci;
+mod prove;
 mod run;
 mod serve;
 mod tools;
@@ -15,6 +16,7 @@ pub use oracle::{
     SourceArgs,
 };
 pub use pci::{BindArgs, DevicesArgs, KernelArgs, StatsArgs, UnbindArgs};
+pub use prove::ProveArgs;
 pub use run::{DeviceChoice, RunArgs, SplitChoice};
 pub use serve::{DeviceAddress, ServeArgs};
 pub use tools::{BenchArgs, BenchKind, BenchOptions, DriverOptions, SynthArgs};
@@ -60,6 +62,8 @@ pub enum Command {
     Spec(SpecArgs),
     /// Synthesise the hardware with yosys: cells, RAM and logic levels of each block
     Synth(SynthArgs),
+    /// Prove properties of the emitted Verilog with yosys and z3, for every input and for ever
+    Prove(ProveArgs),
     /// Measure the hardware's rates in clock cycles, the speed of its simulation, or the driver
     Bench(BenchArgs),
     /// Serve a device over vfio-user, to QEMU or to `groove run`

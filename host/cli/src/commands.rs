@@ -12,6 +12,7 @@ mod oracle;
 mod output;
 mod pci;
 mod progress;
+mod prove;
 mod run;
 mod serve;
 mod sim;
@@ -32,6 +33,7 @@ pub fn run(cli: &Cli) -> Result<(), Failure> {
         Command::Emit(args) => emit::run(args),
         Command::Spec(args) => spec::run(&args.action),
         Command::Synth(args) => synth::run(args),
+        Command::Prove(args) => prove::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Serve(args) => serve::run(args),
         Command::Devices(args) => pci::devices(args),

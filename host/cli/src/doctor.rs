@@ -25,12 +25,13 @@ pub struct Wanted {
 const RUST: &str = "https://rustup.rs, then: rustup update stable";
 
 /// Everything that the project runs.
-pub const WANTED: [Wanted; 7] = [
+pub const WANTED: [Wanted; 8] = [
     wanted("rustc", RUST, "1.95", true, "building Groove"),
     wanted(Tool::VERILATOR.program, Tool::VERILATOR.install, "5.006", true, "sim, golden, bench"),
     wanted(Tool::GXX.program, Tool::GXX.install, "9", true, "building simulations"),
     wanted("make", "apt-get install make", "", false, "Verilator's own makefiles"),
-    wanted(Tool::YOSYS.program, Tool::YOSYS.install, "0.23", false, "synth"),
+    wanted(Tool::YOSYS.program, Tool::YOSYS.install, "0.23", false, "synth, prove"),
+    wanted(Tool::Z3.program, Tool::Z3.install, "4.8", false, "prove"),
     wanted("tshark", "apt-get install tshark", "3", false, "a test that reads written captures"),
     wanted("git", "apt-get install git", "", false, "work on the project"),
 ];

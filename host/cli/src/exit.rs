@@ -8,7 +8,7 @@ pub const FAULT: u8 = 1;
 pub const USAGE: u8 = 2;
 /// A device is absent or refused.
 pub const DEVICE: u8 = 3;
-/// Two things that must be equal differ, or a generated file is stale.
+/// Two things that must be equal differ, a proof fails, or a generated file is stale.
 pub const MISMATCH: u8 = 4;
 /// A tool, or a feature of the kernel, that is needed is missing or too old.
 pub const TOOL: u8 = 5;
@@ -21,7 +21,10 @@ pub const TABLE: [(u8, &str); 7] = [
     (FAULT, "internal fault of Groove: please report it"),
     (USAGE, "wrong usage, or input that cannot be used"),
     (DEVICE, "device absent or refused"),
-    (MISMATCH, "mismatch between engines or with a kernel, or a generated file is stale"),
+    (
+        MISMATCH,
+        "mismatch between engines or with a kernel, a failed proof, or a stale generated file",
+    ),
     (TOOL, "a needed tool or feature of the kernel is missing or too old"),
     (INTERRUPTED, "ended by Ctrl-C; what was run until then is drained, checked and reported"),
 ];

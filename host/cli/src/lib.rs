@@ -18,6 +18,7 @@ pub mod golden;
 pub mod live;
 pub mod oracle;
 pub mod pci;
+pub mod prove;
 pub mod run;
 pub mod serve;
 pub mod settings;

@@ -132,6 +132,7 @@ fn missing_tools() {
     fs::write(dir.path().join("x.pcap"), pcap(&train(1000, 2, 100))).unwrap();
     let both = ["sim", "x.pcap", "--width", "64", "--queues", "1"];
     insta::assert_snapshot!("tool_missing_sim", bare(dir.path(), &both));
+    insta::assert_snapshot!("tool_missing_prove", bare(dir.path(), &["prove", "fold"]));
     // Whether the machine has the zlib header is no matter of PATH.
     let doctor = bare(dir.path(), &["doctor"]);
     let lines = doctor.lines().filter(|line| !line.starts_with("zlib.h"));

@@ -49,6 +49,11 @@ fn of_synth() {
 }
 
 #[test]
+fn of_prove() {
+    insta::assert_snapshot!("help_prove", help(&["prove", "--help"]));
+}
+
+#[test]
 fn of_bench() {
     insta::assert_snapshot!("help_bench", help(&["bench", "--help"]));
     insta::assert_snapshot!("help_bench_rtl", help(&["bench", "rtl", "--help"]));
