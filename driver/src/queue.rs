@@ -272,9 +272,19 @@ impl RxQueue {
         Ok(ring::take(slot, self.area.generation(self.consumer)).is_some())
     }
 
+    /// The device's word on the queue; all ones are none, and nobody is there to give it.
+    fn status(&self) -> Result<u32, QueueError> {
+        match self.read(&QUEUE_STATUS)? {
+            u32::MAX => {
+                Err(QueueError::Device { queue: self.number(), source: crate::Error::Gone })
+            }
+            status => Ok(status),
+        }
+    }
+
     /// Whether a DMA error stopped it.
     fn check_fault(&self) -> Result<(), QueueError> {
-        let status = self.read(&QUEUE_STATUS)?;
+        let status = self.status()?;
         if status & QUEUE_STATUS.field("fault").mask() != 0 {
             return Err(QueueError::Fault(self.number()));
         }
@@ -352,14 +362,7 @@ impl RxQueue {
         let deadline = Instant::now() + STOP_TIMEOUT;
         let mut result = Ok(());
         loop {
-            let status = self.read(&QUEUE_STATUS)?;
-            if status == u32::MAX {
-                // No register holds that: nobody is there to stop.
-                return Err(QueueError::Device {
-                    queue: self.number(),
-                    source: crate::Error::Gone,
-                });
-            }
+            let status = self.status()?;
             let running = status & QUEUE_STATUS.field("running").mask() != 0;
             if self.quarantine.is_none() && result.is_ok() {
                 result = self.take(usize::MAX, give).map(|_| ());

@@ -6,8 +6,8 @@
 mod ring_device;
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use groove_driver::{
@@ -53,12 +53,14 @@ struct Alarmed {
     rings: Arc<RingDevice>,
     alarms: [(Alarm, Arc<Interrupt>); 1],
     gone: AtomicBool,
+    vectors: Mutex<Vec<Arc<Interrupt>>>,
 }
 
 impl Alarmed {
     fn new() -> Arc<Self> {
         let alarms = [(Alarm::Release, Arc::new(Interrupt::new().unwrap()))];
-        Arc::new(Self { rings: Arc::default(), alarms, gone: AtomicBool::new(false) })
+        let gone = AtomicBool::new(false);
+        Arc::new(Self { rings: Arc::default(), alarms, gone, vectors: Mutex::default() })
     }
 }
 
@@ -85,6 +87,7 @@ impl Device for Alarmed {
         self.rings.vectors()
     }
     fn set_interrupts(&self, interrupts: &[Arc<Interrupt>]) -> Result<(), Error> {
+        *self.vectors.lock().unwrap() = interrupts.to_vec();
         self.rings.set_interrupts(interrupts)
     }
     fn alarms(&self) -> &[(Alarm, Arc<Interrupt>)] {
@@ -128,6 +131,10 @@ fn a_device_that_is_gone_is_not_waited_for() {
     let nic = Nic::open(Arc::clone(&device) as Arc<_>, &settings).unwrap();
     let mut receivers: Vec<_> = nic.queues.into_iter().map(|q| q.attach().unwrap()).collect();
     device.gone.store(true, Ordering::Relaxed);
+    // Ones have the bit of a DMA error too.
+    device.vectors.lock().unwrap()[1].signal().unwrap();
+    let error = receivers[1].wait(Duration::from_secs(20)).unwrap_err();
+    assert!(matches!(error, QueueError::Device { queue: 1, source: Error::Gone }), "{error}");
     let error = receivers[0].stop(|_| {}).unwrap_err();
     assert!(matches!(error, QueueError::Device { source: Error::Gone, .. }), "{error}");
     assert!(error.help().unwrap().contains("groove devices"));

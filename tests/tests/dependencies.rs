@@ -226,3 +226,28 @@ fn a_new_member_must_be_named_here() {
         w.insert("groove-stranger".into(), Member::default());
     });
 }
+
+/// Each package of a build, with its features.
+fn features(arguments: &[&str]) -> BTreeSet<String> {
+    let output = Command::new(env!("CARGO"))
+        .args(["tree", "--offline", "--prefix", "none", "--format", "{p} {f}"])
+        .args(arguments)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("cargo runs: it runs this test");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect()
+}
+
+#[test]
+fn one_set_of_features() {
+    let command = features(&["--package", "groove", "--edges", "normal,build"]);
+    let all = features(&["--workspace", "--edges", "normal,build,dev"]);
+    let other: Vec<_> = command.difference(&all).collect();
+    assert!(
+        other.is_empty(),
+        "built for `--package groove` otherwise than for `--workspace`, so `groove vm test` compiles \
+         them again: name their features in host/cli/Cargo.toml: {other:#?}"
+    );
+}

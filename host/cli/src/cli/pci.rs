@@ -32,9 +32,10 @@ pub struct DevicesArgs {
     #[arg(long)]
     pub all: bool,
 
-    /// As JSON, for machines
-    #[arg(long)]
-    pub json: bool,
+    /// As JSON, to FILE, or to standard output with the table on standard error
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "-")]
+    pub json: Option<PathBuf>,
 
     /// Where the kernel's files are.
     #[command(flatten)]

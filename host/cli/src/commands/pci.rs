@@ -11,11 +11,10 @@ use crate::{Failure, exit, stats};
 /// Runs `groove devices`.
 pub fn devices(args: &DevicesArgs) -> Result<(), Failure> {
     let entries = pci::list(&args.kernel.sysfs(), args.all);
-    if args.json {
-        return output::data(&format!("{:#}", serde_json::json!({ "devices": entries })));
-    }
-    if !entries.is_empty() {
-        return output::data(&pci::table(&entries));
+    // For a machine an empty list is an answer.
+    if !entries.is_empty() || args.json.is_some() {
+        let list = serde_json::json!({ "devices": entries });
+        return measured::report(args.json.as_deref(), &pci::table(&entries), &list);
     }
     let (what, help) = match args.all {
         true => ("no network controller on the PCI bus", "`groove serve` gives a simulated one"),
