@@ -44,7 +44,8 @@ pub use ledger::Violation;
 pub use metadata::{Lie, Metadata};
 pub use nic::{FreeOrder, Nic, Rss, Settings, SetupError};
 pub use queue::{
-    Census, Napi, QueueError, QueueStats, Receiver, RxQueue, STOP_TIMEOUT, Turn, wait_any,
+    Census, Napi, POLLS_PER_ALARM_CHECK, QueueError, QueueStats, Receiver, RxQueue, STOP_TIMEOUT,
+    Turn, wait_any,
 };
 pub use thread::set_domain;
 pub use vfio::KernelVfio;

@@ -39,7 +39,7 @@ use crate::nic::{Core, FreeOrder, Settings};
 use crate::ring::{self, COMPLETION_WORDS, DESCRIPTOR_WORDS};
 use crate::sync::AtomicU64;
 
-pub use receiver::{Napi, Receiver, Turn, wait_any};
+pub use receiver::{Napi, POLLS_PER_ALARM_CHECK, Receiver, Turn, wait_any};
 pub use types::{Census, QueueError, QueueStats};
 
 /// How long a queue may take to stop.

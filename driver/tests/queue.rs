@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use groove_driver::{
-    Alarm, Delivery, Device, DmaMemory, Error, FreeOrder, Interrupt, Lie, Napi, Nic, QueueError,
-    Receiver, Region, STOP_TIMEOUT, Settings, wait_any,
+    Alarm, Delivery, Device, DmaMemory, Error, FreeOrder, Interrupt, Lie, Napi, Nic,
+    POLLS_PER_ALARM_CHECK, QueueError, Receiver, Region, STOP_TIMEOUT, Settings, Turn, wait_any,
 };
 use ring_device::{Record, RingDevice};
 
@@ -121,6 +121,29 @@ fn an_alarm_ends_the_wait() {
     rings.produce(0, 64, 3);
     assert_eq!(receivers[0].poll(9, |_| {}).unwrap(), 3);
     assert!(is_home(&mut receivers[0]));
+}
+
+#[test]
+fn traffic_hides_no_alarm() {
+    let device = Alarmed::new();
+    let (rings, raised) = (Arc::clone(&device.rings), Arc::clone(&device.alarms[0].1));
+    let settings = Settings { ring: POOL, buffers: POOL, buffer_bytes: 2048, ..Settings::new(1) };
+    let nic = Nic::open(device, &settings).unwrap();
+    let mut receiver = nic.queues.into_iter().next().unwrap().attach().unwrap();
+    // One delivery a turn uses the budget up, so no turn waits.
+    let napi = Napi { budget: 1, ..Napi::default() };
+    let mut turn = |receiver: &mut Receiver| {
+        rings.produce(0, 64, 1);
+        receiver.turn(&napi, drop)
+    };
+    for _ in 0..2 * POLLS_PER_ALARM_CHECK {
+        assert_eq!(turn(&mut receiver).unwrap(), Turn { given: 1, armed: false });
+    }
+    raised.signal().unwrap();
+    let heard = (1..=POLLS_PER_ALARM_CHECK).find(|_| turn(&mut receiver).is_err());
+    assert_eq!(heard, Some(POLLS_PER_ALARM_CHECK), "no sooner, no later");
+    assert_eq!(receiver.poll(9, |_| {}).unwrap(), 1, "what came meanwhile is not lost");
+    assert!(is_home(&mut receiver));
 }
 
 /// As a card that is pulled out: what it says last is not waited for, queue after queue.
