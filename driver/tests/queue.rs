@@ -132,7 +132,7 @@ fn traffic_hides_no_alarm() {
     let mut receiver = nic.queues.into_iter().next().unwrap().attach().unwrap();
     // One delivery a turn uses the budget up, so no turn waits.
     let napi = Napi { budget: 1, ..Napi::default() };
-    let mut turn = |receiver: &mut Receiver| {
+    let turn = |receiver: &mut Receiver| {
         rings.produce(0, 64, 1);
         receiver.turn(&napi, drop)
     };
