@@ -17,9 +17,9 @@ fn measure(test: &str, verilog: &str, target: Target) -> Option<BlockReport> {
     }
 }
 
-/// Asserts the levels on both families: (ecp5, xcup).
+/// Asserts the levels on every family: (ecp5, both of AMD).
 fn expect(test: &str, verilog: &str, levels: (u32, u32)) {
-    for (target, levels) in Target::ALL.into_iter().zip([levels.0, levels.1]) {
+    for (target, levels) in Target::ALL.into_iter().zip([levels.0, levels.1, levels.1]) {
         let Some(report) = measure(test, verilog, target) else { return };
         assert_eq!(
             report.longest.levels,
@@ -46,15 +46,15 @@ fn registered(body: &str) -> String {
 fn a_chain_of_luts_counts_each() {
     for n in [1_u32, 7, 23] {
         let mut ecp5 = String::new();
-        let mut xcup = String::new();
+        let mut amd = String::new();
         for i in 0..n {
             ecp5 += &format!(
                 "LUT4 #(.INIT(16'h6996)) l{i}(.A(w[{i}]), .B(a[1]), .C(b[1]), .D(c[1]), .Z(w[{}]));",
                 i + 1
             );
-            xcup += &format!("LUT2 #(.INIT(4'h6)) l{i}(.I0(w[{i}]), .I1(a[1]), .O(w[{}]));", i + 1);
+            amd += &format!("LUT2 #(.INIT(4'h6)) l{i}(.I0(w[{i}]), .I1(a[1]), .O(w[{}]));", i + 1);
         }
-        for (target, luts) in [(Target::Ecp5, ecp5), (Target::Xcup, xcup)] {
+        for (target, luts) in [(Target::Ecp5, &ecp5), (Target::Xc7, &amd), (Target::Xcup, &amd)] {
             let body = format!(
                 "wire [{n}:0] w; assign w[0] = a[0]; {luts} always @(posedge clk) q <= w[{n}];"
             );
@@ -66,7 +66,7 @@ fn a_chain_of_luts_counts_each() {
     }
 }
 
-/// On xcup yosys feeds each carry bit through a LUT of its own, which counts.
+/// On xc7 and xcup yosys feeds each carry bit through a LUT of its own, which counts.
 #[test]
 fn a_32_bit_adder_is_one_level() {
     let body = "always @(posedge clk) q <= a + b;";

@@ -45,6 +45,27 @@ fn wrong_usage() {
     insta::assert_snapshot!("usage_pppoe", hardware("pppoe=on"));
 }
 
+/// A baseline is read before the long work, and refused by its line.
+#[test]
+fn baselines_of_synthesis() {
+    let dir = tempfile::tempdir().unwrap();
+    let with = |text: &str| {
+        fs::write(dir.path().join("figures"), text).unwrap();
+        let args = ["synth", "--block", "frame-gate", "--target", "ecp5", "--baseline", "figures"];
+        groove(dir.path(), &args)
+    };
+    insta::assert_snapshot!("synth_baseline_strange", with("# made\nparse ecp5 many\n").shown());
+    if !support::installed("yosys") {
+        println!("skipped: baselines_of_synthesis: yosys is not installed");
+        return;
+    }
+    let grown = with("frame-gate ecp5 1 1 0 0 9\n");
+    assert_eq!(grown.code, 4, "{}", grown.stderr);
+    assert!(grown.stderr.contains("help: if it is worth it"), "{}", grown.stderr);
+    assert!(grown.stdout.contains("frame-gate on ecp5: levels 9 -> "), "{}", grown.stdout);
+    assert_eq!(with("frame-gate ecp5 1000 1000 0 0 9\n").code, 0);
+}
+
 /// Whatever is wrong with a command line, the last line says where to read on.
 #[test]
 fn every_refusal_ends_in_a_help_line() {

@@ -25,9 +25,26 @@ pub struct SynthArgs {
     #[arg(value_parser = clap::value_parser!(u8).range(1..=QUEUES_MAX as i64))]
     pub queues: u8,
 
-    /// Only this FPGA family [default: both]
+    /// Only this FPGA family [default: all]
     #[arg(long, value_name = "FAMILY", value_parser = target_parser())]
     pub target: Option<Target>,
+
+    /// Compare with the figures in FILE, and fail if one grew
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
+
+    /// Growth of cells and registers that --baseline lets pass, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 3, requires = "baseline")]
+    #[arg(value_parser = clap::value_parser!(u32).range(0..=1000))]
+    pub tolerance: u32,
+
+    /// Write the figures to FILE, a line each: a later --baseline
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+
+    /// Draw the figures as bars, as SVG
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
 
     /// As JSON, to FILE, or to standard output with the table on standard error
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]

@@ -31,7 +31,9 @@ pub(super) fn kind(cell: &str) -> Option<Kind> {
         "CARRY4" | "CARRY8" | "CCU2C" => Kind::Carry,
         "MUXF7" | "MUXF8" | "MUXF9" | "PFUMX" | "L6MUX21" => Kind::WideMux,
         "TRELLIS_FF" | "FDRE" | "FDSE" | "FDCE" | "FDPE" => Kind::Register,
-        "DP16KD" | "PDPW16KD" | "RAMB18E2" | "RAMB36E2" | "URAM288" => Kind::BlockRam,
+        "DP16KD" | "PDPW16KD" | "RAMB18E1" | "RAMB36E1" | "RAMB18E2" | "RAMB36E2" | "URAM288" => {
+            Kind::BlockRam
+        }
         "TRELLIS_DPR16X4" | "RAM32M" | "RAM64M" | "RAM32M16" | "RAM64M8" | "RAM32X1D"
         | "RAM64X1D" | "RAM128X1D" | "RAM256X1D" | "RAM32X1S" | "RAM64X1S" | "RAM128X1S"
         | "RAM256X1S" | "RAM512X1S" | "RAM64X8SW" | "RAM32X16DR8" => Kind::LutRam,

@@ -11,13 +11,16 @@
 //! as 0 (`an_unknown_cell_is_refused`).
 //! Not here: placement, timing in nanoseconds, power.
 
+pub mod baseline;
 pub mod blocks;
 mod cells;
+mod chart;
 mod levels;
 mod netlist;
 mod report;
 mod yosys;
 
+pub use chart::chart;
 pub use report::{BlockReport, Levels, Memory, MemoryKind, table};
 
 use std::path::PathBuf;
@@ -28,18 +31,21 @@ use std::sync::Arc;
 pub enum Target {
     /// Lattice ECP5: LUT4, CCU2C, PFUMX, DP16KD.
     Ecp5,
+    /// AMD 7 series: LUT6, CARRY4, MUXF7/8, RAMB36E1.
+    Xc7,
     /// AMD UltraScale+: LUT6, CARRY4, MUXF7/8, RAMB36E2.
     Xcup,
 }
 
 impl Target {
     /// Every target, in the order of the report.
-    pub const ALL: [Target; 2] = [Target::Ecp5, Target::Xcup];
+    pub const ALL: [Target; 3] = [Target::Ecp5, Target::Xc7, Target::Xcup];
 
     /// Name on the command line and in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Target::Ecp5 => "ecp5",
+            Target::Xc7 => "xc7",
             Target::Xcup => "xcup",
         }
     }

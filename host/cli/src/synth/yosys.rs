@@ -47,8 +47,10 @@ fn script(request: &Request) -> String {
     let module = &request.module;
     let (command, ram) = match request.target {
         Target::Ecp5 => (format!("synth_ecp5 -top {module}"), "map_ram"),
-        Target::Xcup => {
-            (format!("synth_xilinx -family xcup -flatten -noiopad -top {module}"), "map_memory")
+        Target::Xc7 | Target::Xcup => {
+            let family = request.target.name();
+            let command = format!("synth_xilinx -family {family} -flatten -noiopad -top {module}");
+            (command, "map_memory")
         }
     };
     format!(
