@@ -2,11 +2,11 @@
 //!
 //!   reports ──► record ──► text, a line per block and family ──► read ──► grown?
 //!
-//! A line: block, family, LUTs, registers, block RAM, RAM in LUTs, levels. Lines that begin with `#`
-//! say how it was made.
+//! A line: block, family, LUTs, registers, block RAM, RAM in LUTs, levels. Lines that begin with
+//! `#` say how it was made.
 //! Invariants: what is recorded is read back (`what_is_recorded_is_read`); growth beyond the
-//! tolerance is named, and one more level or block of RAM always (`growth_is_named`); a file that is
-//! something else is refused by its line (`a_strange_line_is_named`).
+//! tolerance is named, and one more level or block of RAM always (`growth_is_named`); a file that
+//! is something else is refused by its line (`a_strange_line_is_named`).
 //! Not here: files, printing.
 
 use std::fmt::Write as _;
