@@ -40,17 +40,27 @@ fn quick_proofs_hold() {
 }
 
 #[test]
-fn every_property_kills_a_mutant() {
-    if skipped("every_property_kills_a_mutant") {
+fn every_property_is_the_aim_of_a_mutant() {
+    if skipped("every_property_is_the_aim_of_a_mutant") {
         return;
     }
-    for proof in PROOFS.iter().filter(|proof| proof.quick) {
+    for proof in PROOFS {
         let dir = tempfile::tempdir().unwrap();
         let properties = prove::properties(proof, dir.path()).unwrap();
         for property in &properties {
             let aimed = proof.mutants.iter().any(|mutant| mutant.kills == property);
             assert!(aimed, "{}: no mutant for {property}", proof.block);
         }
+    }
+}
+
+#[test]
+fn every_property_kills_a_mutant() {
+    if skipped("every_property_kills_a_mutant") {
+        return;
+    }
+    for proof in PROOFS.iter().filter(|proof| proof.quick) {
+        let dir = tempfile::tempdir().unwrap();
         let mutants = prove::mutants(proof, dir.path()).unwrap();
         println!("{}", prove::text(&[], &mutants));
         let alive: Vec<_> = mutants.iter().filter(|mutant| !mutant.killed).collect();

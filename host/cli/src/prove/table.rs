@@ -3,10 +3,14 @@
 //!   block ──► emission ──► module, texts ──► method, depth ──► mutants
 //!
 //! Invariants: names are unique (`names_are_unique`); every property of a block is the aim of one
-//! of its mutants (`every_property_kills_a_mutant`). Not here: how a proof is run.
+//! of its mutants (`every_property_is_the_aim_of_a_mutant`). Not here: how a proof is run.
 
 mod checks;
 mod fifos;
+mod sessions;
+mod streams;
+
+const MEMORY: &str = include_str!("properties/memory.sv");
 
 use super::{Attachment, Mutant, Proof};
 
@@ -21,7 +25,16 @@ pub const PROOFS: &[&Proof] = &[
     &checks::FRAME_GATE_LOSSY,
     &checks::INGRESS,
     &checks::INGRESS_LOSSY,
+    &sessions::SESSION_TABLE,
+    &sessions::SMALL_TABLE,
+    &streams::FRAME_FIFO,
+    &streams::STRIP,
+    &streams::FIXUP,
+    &streams::CHECKSUMS,
+    &streams::ROUND_ROBIN,
+    &streams::RESPONSES,
     &checks::FOLD,
+    &checks::SUM,
     &checks::RING,
     &checks::ACCOUNT,
 ];

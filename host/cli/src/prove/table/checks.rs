@@ -6,15 +6,15 @@
 //! Invariants: see the files of `properties/` of the same names. Not here: FIFOs.
 
 use super::super::{Attachment, Method, Mutant, Proof};
-use super::{at, mutant};
+use super::{MEMORY, at, mutant};
 use groove_hdl::blocks::dma_guard::account::Account;
 use groove_hdl::blocks::frame_gate::FrameGate;
+use groove_hdl::blocks::sum_lanes::SumLanes;
 use groove_hdl::emit::emit;
 use groove_hdl::stages::complete::ring::Ring;
 use groove_hdl::stages::ingress::Ingress;
 use groove_hdl::stages::parse::Parse;
 
-const MEMORY: &str = include_str!("../properties/memory.sv");
 const GATE_TEXT: &str = include_str!("../properties/frame_gate.sv");
 const INGRESS_TEXT: &str = include_str!("../properties/ingress.sv");
 
@@ -80,6 +80,30 @@ pub(super) const FOLD: Proof = Proof {
         mutant("zero-forced", "parse_address_fold", "folded = base + carry;", "folded = base + carry + (sum == 24'hffff);", "zero_is_zero"),
     ],
     quick: true,
+};
+
+#[rustfmt::skip]
+pub(super) const SUM: Proof = Proof {
+    block: "checksum-sum",
+    parameters: "512 bits, frames of at most 256 beats",
+    design: || emit("sum_lanes", SumLanes::<512>::default()),
+    module: "sum_lanes",
+    properties: &[with(
+        "sum_lanes",
+        include_str!("../properties/sum_lanes.sv"),
+        &[("GOOD", "48"), ("BEATS", "256")],
+    )],
+    narrow: &[],
+    cut: &[],
+    method: Method::Induction(2),
+    depth: 6,
+    mutants: &[
+        mutant("upper-half-left-out", "sum_lanes", "once = lower + upper;", "once = lower;", "good_is_arithmetic"),
+        mutant("word-left-out", "sum_lanes", "level1_15 = level0_30 + level0_31;", "level1_15 = level0_30;", "each_word_once"),
+        mutant("lane-left-out", "sum_lanes", "level4_1 = level3_2 + level3_3;", "level4_1 = level3_2;", "beat_is_their_sum"),
+        mutant("carry-dropped", "sum_lanes", "base = accumulator_q;", "base = {16'h0, accumulator_q[15:0]};", "no_carry_lost"),
+    ],
+    quick: false,
 };
 
 #[rustfmt::skip]

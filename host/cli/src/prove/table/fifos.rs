@@ -5,7 +5,7 @@
 //! Invariants: see `properties/fifo.sv`, `deep_fifo.sv`, `pair.sv`. Not here: frames.
 
 use super::super::{Attachment, Method, Proof};
-use super::{at, mutant};
+use super::{MEMORY, at, mutant};
 use groove_hdl::blocks::beat_fifo::BeatFifo;
 use groove_hdl::blocks::deep_fifo::DeepFifo;
 use groove_hdl::blocks::fifo::Fifo;
@@ -14,8 +14,7 @@ use groove_hdl::blocks::meta_fifo::MetaFifo;
 use groove_hdl::blocks::op_fifo::OpFifo;
 use groove_hdl::emit::emit;
 
-const MEMORY: &str = include_str!("../properties/memory.sv");
-const FIFO_TEXT: &str = include_str!("../properties/fifo.sv");
+pub(super) const FIFO_TEXT: &str = include_str!("../properties/fifo.sv");
 const DEEP_TEXT: &str = include_str!("../properties/deep_fifo.sv");
 const PAIR_TEXT: &str = include_str!("../properties/pair.sv");
 
