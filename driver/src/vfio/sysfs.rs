@@ -28,6 +28,18 @@ pub struct Bdf {
     function: u8,
 }
 
+impl Bdf {
+    /// Segment of the machine.
+    pub const fn domain(self) -> u32 {
+        self.domain
+    }
+
+    /// Bus in the domain.
+    pub const fn bus(self) -> u8 {
+        self.bus
+    }
+}
+
 /// Text that is no address of a PCI function.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}: not a PCI address, which looks like 0000:3b:00.0 or 3b:00.0")]

@@ -1,5 +1,6 @@
 //! The command line: what can be typed, its help, and its bounds.
 
+mod deploy;
 mod input;
 mod oracle;
 mod pci;
@@ -10,6 +11,7 @@ mod tools;
 mod vm;
 mod wrong;
 
+pub use deploy::DeployArgs;
 pub use input::{CutChoice, InputArgs};
 pub use oracle::{
     AgainstArgs, CheckArgs, GuestArgs, OracleAction, OracleArgs, RandomArgs, RecordArgs, RulesArgs,
@@ -76,6 +78,8 @@ pub enum Command {
     Bind(BindArgs),
     /// Give a PCI function back to the kernel
     Unbind(UnbindArgs),
+    /// Put a bitstream onto a card, and the card to user space
+    Deploy(DeployArgs),
     /// Run the driver in a Linux guest: its kernel, its vfio-pci, its IOMMU
     Vm(VmArgs),
     /// Show which tools are installed, which are missing and how to get them

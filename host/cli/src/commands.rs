@@ -1,6 +1,7 @@
 //! The commands: the only place that prints, besides `main`.
 
 mod bench;
+mod deploy;
 mod device;
 mod doctor;
 mod emit;
@@ -40,6 +41,7 @@ pub fn run(cli: &Cli) -> Result<(), Failure> {
         Command::Stats(args) => pci::stats(args),
         Command::Bind(args) => pci::bind(args),
         Command::Unbind(args) => pci::unbind(args),
+        Command::Deploy(args) => deploy::run(args),
         Command::Vm(args) => vm::run(args),
         Command::Doctor(args) => doctor::run(args),
     }

@@ -4,10 +4,12 @@
 //! errors.
 
 pub mod bench;
+pub mod boards;
 pub mod capture;
 pub mod cli;
 pub mod commands;
 pub mod compare;
+pub mod deploy;
 pub mod digest;
 pub mod doctor;
 pub mod emit;

@@ -7,6 +7,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -50,6 +51,23 @@ impl Background {
         let same = to.try_clone().map_err(io("create", log))?;
         let mut command = Command::new(program);
         command.args(args).stdin(Stdio::null()).stdout(to).stderr(same);
+        Self::spawn(command, program)
+    }
+
+    /// As [`Background::start`], apart from this process's terminal: a Ctrl-C there does not reach
+    /// it.
+    ///
+    /// # Errors
+    /// If it cannot be started, or the file not be written.
+    pub fn start_apart<S: AsRef<OsStr>>(
+        program: &Path,
+        args: &[S],
+        log: &Path,
+    ) -> Result<Self, Error> {
+        let to = File::create(log).map_err(io("create", log))?;
+        let same = to.try_clone().map_err(io("create", log))?;
+        let mut command = Command::new(program);
+        command.args(args).stdin(Stdio::null()).stdout(to).stderr(same).process_group(0);
         Self::spawn(command, program)
     }
 

@@ -3,8 +3,10 @@
 // Each test binary uses a part of it.
 #![allow(dead_code)]
 
+pub mod bitstream;
 pub mod guest;
 pub mod interrupt;
+pub mod xvc;
 
 use std::path::Path;
 use std::process::{Command, Stdio};
