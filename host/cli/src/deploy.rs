@@ -1,17 +1,17 @@
 //! Puts a bitstream onto a card that is plugged into this host, and leaves the host usable whatever
 //! happens.
 //!
-//!   check ─► mask ─► unbind ─► remove ─► program ─► link ─► rescan ─► identify ─► unmask ─► bind ─► test
-//!              └────────┴─────────┴────────┴─── failure, Ctrl-C ──┴────────► put back, say so
+//!   check ─► mask ─► unbind, remove ─► program ─► link, rescan ─► identify ─► unmask ─► bind, test
+//!              └───────────┴──────────────┴── failure, Ctrl-C ─┴─────────► put back, say so
 //!
 //! Each step is written down before it begins (`journal`), told, and bounded. What fails is undone;
 //! what is cut off (SIGKILL) can be gone on with, or put back, by the journal.
 //!
 //! Invariants: whichever step fails, the host is as it was, and the error says what to do
 //! (`every_failure_is_undone`); so it is when Ctrl-C comes, at whatever moment
-//! (`ctrl_c_is_undone_at_every_moment`); a deployment that was cut off at whatever moment can be put
-//! back and gone on with (`a_deployment_that_was_cut_off_is_put_back`,
-//! `a_deployment_that_was_cut_off_goes_on`); a dry run changes nothing (`a_dry_run_changes_nothing`).
+//! (`ctrl_c_is_undone_at_every_moment`); one that was cut off can be put back, or gone on with
+//! (`a_deployment_that_was_cut_off_is_put_back`, `a_deployment_that_was_cut_off_goes_on`); a dry
+//! run changes nothing (`a_dry_run_changes_nothing`).
 //! Not here: printing, JTAG.
 
 mod bitstream;

@@ -4,7 +4,7 @@
 //!   /run/groove, else the cache ──► lock (flock, gone with the process) ──► journal.json
 //!
 //! Invariants: two deployments do not run at the same time (`a_second_deployment_is_refused`); a
-//! journal is there whole or not at all (`a_journal_is_replaced_whole`); one that is damaged is told
+//! journal is there whole or not at all (`a_journal_is_replaced_whole`); a damaged one is told
 //! (`a_damaged_journal_is_told`).
 //! Not here: what is done with it.
 

@@ -1,6 +1,6 @@
 //! The way back: from a journal to the host as it was.
 //!
-//!   card gone? ──► train its link, rescan ──► masks as before ──► earlier drivers ──► what is not as it was
+//!   card gone? ──► train its link, rescan ──► masks ──► earlier drivers ──► what is left
 //!
 //! Each part is done whether or not the one before could be, and doing it twice changes nothing, so
 //! that `--recover` may try again.

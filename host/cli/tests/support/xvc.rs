@@ -1,6 +1,6 @@
 //! A JTAG chain of one chip that is made up, behind a server of the Xilinx Virtual Cable protocol.
 //!
-//!   openFPGALoader ── getinfo: settck: shift: ──► TAP (16 states) ──► IDCODE, status, configuration
+//!   openFPGALoader ── getinfo: settck: shift: ──► TAP (16 states) ──► IDCODE, status, frames
 //!
 //! Follows: IEEE 1149.1 (TAP controller), XVC 1.0, FPGA-TN-02039 (ECP5), UG470 (7 series).
 
