@@ -18,6 +18,7 @@ pub mod blocks {
     pub mod beat_fifo;
     pub mod bits;
     pub mod byte_order;
+    pub mod byte_ram;
     pub mod collect;
     pub mod deep_fifo;
     pub mod dma_guard;
@@ -59,5 +60,6 @@ pub mod stages {
     pub mod rss;
 }
 pub mod emit;
+pub mod inline;
 pub mod nic;
 pub mod pipeline;

@@ -8,6 +8,7 @@
 //! Not here: behaviour. Rows and plain data only.
 
 mod delivery;
+pub mod inline;
 mod layout;
 pub mod names;
 pub mod nic;

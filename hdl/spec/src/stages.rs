@@ -10,9 +10,9 @@ pub mod parse;
 pub mod rss;
 
 use crate::layout::Layout;
-use crate::nic;
 use crate::register::Register;
 pub use crate::register::check_registers;
+use crate::{inline, nic};
 
 /// Byte offset behind the last register window.
 pub const REGISTERS_END: usize = 0x1000;
@@ -186,9 +186,16 @@ const fn nic_id(mut hash: u32, queue: &[Register], layouts: &[Layout]) -> u32 {
     fnv_layouts(fnv_registers(hash, queue), layouts)
 }
 
+/// The same over the rows of the inline form.
+const fn inline_id(hash: u32, rows: &[Register], layouts: &[Layout]) -> u32 {
+    fnv_layouts(fnv_registers(hash, rows), layouts)
+}
+
 /// FNV-1a over registers, layouts and coded names; descriptions do not count.
 pub(crate) const fn spec_id() -> u32 {
-    nic_id(table_id(device::REGISTERS, STAGES, CODED), nic::REGISTERS, nic::LAYOUTS)
+    let stages = table_id(device::REGISTERS, STAGES, CODED);
+    let nic = nic_id(stages, nic::REGISTERS, nic::LAYOUTS);
+    inline_id(nic, inline::REGISTERS, inline::LAYOUTS)
 }
 
 #[cfg(test)]
@@ -268,6 +275,16 @@ mod tests {
             for fields in bent_fields(layout.fields) {
                 let layouts = leak(nic::LAYOUTS, |rows| rows[l].fields = fields);
                 differs(nic_id(stages, nic::REGISTERS, layouts), layout.name.into());
+            }
+        }
+        let nic = nic_id(stages, nic::REGISTERS, nic::LAYOUTS);
+        for rows in bent(inline::REGISTERS) {
+            differs(inline_id(nic, rows, inline::LAYOUTS), "an inline register".into());
+        }
+        for (l, layout) in inline::LAYOUTS.iter().enumerate() {
+            for fields in bent_fields(layout.fields) {
+                let layouts = leak(inline::LAYOUTS, |rows| rows[l].fields = fields);
+                differs(inline_id(nic, inline::REGISTERS, layouts), layout.name.into());
             }
         }
         for (e, names) in CODED.iter().enumerate() {

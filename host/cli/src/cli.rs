@@ -4,6 +4,7 @@ mod deploy;
 mod input;
 mod oracle;
 mod pci;
+mod plugin;
 mod prove;
 mod run;
 mod serve;
@@ -18,6 +19,7 @@ pub use oracle::{
     SourceArgs,
 };
 pub use pci::{BindArgs, DevicesArgs, KernelArgs, StatsArgs, UnbindArgs};
+pub use plugin::PluginArgs;
 pub use prove::ProveArgs;
 pub use run::{DeviceChoice, RunArgs, SplitChoice};
 pub use serve::{DeviceAddress, ServeArgs};
@@ -60,6 +62,8 @@ pub enum Command {
     Oracle(OracleArgs),
     /// Write the hardware as Verilog, with C header and tables
     Emit(EmitArgs),
+    /// Write the hardware as a plug-in of a NIC shell, as the shell's own build expects it
+    Plugin(PluginArgs),
     /// Show, write or check everything that is generated from the one table
     Spec(SpecArgs),
     /// Synthesise the hardware with yosys: cells, RAM and logic levels of each block

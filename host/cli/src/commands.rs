@@ -12,6 +12,7 @@ mod measured;
 mod oracle;
 mod output;
 mod pci;
+mod plugin;
 mod progress;
 mod prove;
 mod run;
@@ -32,6 +33,7 @@ pub fn run(cli: &Cli) -> Result<(), Failure> {
         Command::Golden(args) => golden::run(args),
         Command::Oracle(args) => oracle::run(args),
         Command::Emit(args) => emit::run(args),
+        Command::Plugin(args) => plugin::run(args),
         Command::Spec(args) => spec::run(&args.action),
         Command::Synth(args) => synth::run(args),
         Command::Prove(args) => prove::run(args),

@@ -1,7 +1,8 @@
 //! Emission: everything that a design team needs from here, as files.
 //!
 //!   parameters ──► groove_rx.v, groove_rx.vlt, groove.h, registers.md, layouts.md, names.md
-//!              └─► groove_nic.v, groove_nic.vlt, ... with rings, DMA, registers and interrupts
+//!              ├─► groove_nic.v, groove_nic.vlt, ... with rings, DMA, registers and interrupts
+//!              └─► groove_inline.v, groove_inline.vlt, ... between two streams
 //!
 //! Invariants: the Verilog is clean under `verilator --lint-only -Wall groove_rx.vlt groove_rx.v`
 //! (`the_emitted_verilog_is_clean`); one module per name (`module_names_are_unique`).
@@ -9,8 +10,8 @@
 
 use clap::ValueEnum;
 use groove_hdl::emit::Design;
-use groove_hdl::nic;
 use groove_hdl::pipeline::{self, ParameterError, Parameters};
+use groove_hdl::{inline, nic};
 use groove_spec::SPEC_ID;
 
 use crate::spec;
@@ -30,6 +31,8 @@ pub enum Top {
     Rx,
     /// The NIC around it, with rings, AXI, registers and interrupts: groove_nic
     Nic,
+    /// The pipeline between two streams, with a packet memory of its own: groove_inline
+    Inline,
 }
 
 impl Top {
@@ -37,6 +40,7 @@ impl Top {
         match self {
             Self::Rx => pipeline::emit(parameters),
             Self::Nic => nic::emit(parameters),
+            Self::Inline => inline::emit(parameters),
         }
     }
 
@@ -45,6 +49,7 @@ impl Top {
         match self {
             Self::Rx => pipeline::TOP,
             Self::Nic => nic::TOP,
+            Self::Inline => inline::TOP,
         }
     }
 
@@ -52,6 +57,7 @@ impl Top {
         match self {
             Self::Rx => "receive pipeline",
             Self::Nic => "NIC",
+            Self::Inline => "inline form",
         }
     }
 
@@ -63,6 +69,7 @@ impl Top {
                 &["registers", "queue-registers"],
                 &["DESCRIPTOR", "COMPLETION", "FRAME_META", "OPERATION", "gso_type"],
             ),
+            Self::Inline => (&["registers", "inline-registers"], &["INLINE_META", "gso_type"]),
         }
     }
 }
@@ -78,6 +85,9 @@ pub struct File {
 
 /// All files of hardware with these parameters.
 pub fn files(top: Top, parameters: &Parameters) -> Result<Vec<File>, ParameterError> {
+    // What the form does not have is not said to be there.
+    let inline = Parameters { queues: 1, lossless: false, ..*parameters };
+    let parameters = if top == Top::Inline { &inline } else { parameters };
     let design = top.emit(parameters)?;
     let page = |title: &str, sections: &[&str]| {
         let section = |name: &&str| spec::section(name).unwrap_or_default();
@@ -112,7 +122,7 @@ fn head(top: Top, parameters: &Parameters) -> String {
 }
 
 /// Verilator's configuration file for the waivers.
-fn waivers() -> String {
+pub(crate) fn waivers() -> String {
     let rules =
         WAIVERS.iter().map(|(rule, reason)| format!("// {reason}\nlint_off -rule {rule}\n"));
     format!("`verilator_config\n{}", rules.collect::<String>())

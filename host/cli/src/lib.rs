@@ -20,6 +20,7 @@ pub mod golden;
 pub mod live;
 pub mod oracle;
 pub mod pci;
+pub mod plugin;
 pub mod prove;
 pub mod run;
 pub mod serve;

@@ -33,6 +33,11 @@ fn of_golden() {
 }
 
 #[test]
+fn of_plugin() {
+    insta::assert_snapshot!("help_plugin", help(&["plugin", "--help"]));
+}
+
+#[test]
 fn of_emit() {
     insta::assert_snapshot!("help_emit", help(&["emit", "--help"]));
 }

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use groove_spec::stages::all_registers;
 use groove_spec::stages::coalesce::GSO_NAMES;
-use groove_spec::{Layout, Register, STAGES, nic};
+use groove_spec::{Layout, Register, STAGES, inline, nic};
 
 use super::{NAMES, Names};
 
@@ -54,8 +54,10 @@ pub fn c_header(width: usize, queues: usize) -> String {
     header.define("QUEUES_BASE", format!("0x{:x}u", nic::QUEUES_BASE), "");
     header.define("QUEUE_STRIDE", format!("0x{:x}u", nic::QUEUE_STRIDE), "");
     nic::REGISTERS.iter().for_each(|register| header.register(register));
+    header.title("Registers of the inline form");
+    inline::REGISTERS.iter().for_each(|register| header.register(register));
     let layouts = STAGES.iter().flat_map(|stage| stage.layouts).chain(nic::LAYOUTS);
-    layouts.for_each(|layout| header.layout(layout));
+    layouts.chain(inline::LAYOUTS).for_each(|layout| header.layout(layout));
     header.title("Bits of gso_type");
     for (bit, name) in GSO_NAMES.iter().enumerate() {
         header.define(&format!("GSO_{}", constant(name)), format!("(1u << {bit})"), "");
@@ -142,7 +144,7 @@ mod tests {
     #[test]
     fn the_c_header_is_complete() {
         let text = c_header(512, 32);
-        for register in all_registers().chain(nic::REGISTERS) {
+        for register in all_registers().chain(nic::REGISTERS).chain(inline::REGISTERS) {
             assert!(text.contains(&format!("#define GROOVE_REG_{} 0x", register.name)));
         }
         for names in NAMES {

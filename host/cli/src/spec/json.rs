@@ -2,7 +2,7 @@
 
 use groove_spec::stages::coalesce::GSO_NAMES;
 use groove_spec::stages::device;
-use groove_spec::{Access, Layout, Register, STAGES, nic};
+use groove_spec::{Access, Layout, Register, STAGES, inline, nic};
 use serde_json::{Value, json};
 
 use super::NAMES;
@@ -32,6 +32,10 @@ pub fn json() -> Value {
             "stride": nic::QUEUE_STRIDE,
             "registers": registers(nic::REGISTERS),
             "layouts": nic::LAYOUTS.iter().map(layout).collect::<Vec<_>>(),
+        },
+        "inline": {
+            "registers": registers(inline::REGISTERS),
+            "layouts": inline::LAYOUTS.iter().map(layout).collect::<Vec<_>>(),
         },
         "stages": stages.collect::<Vec<_>>(),
         "names": names.collect::<Vec<_>>(),

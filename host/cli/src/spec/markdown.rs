@@ -4,14 +4,21 @@ use std::fmt::Write;
 
 use groove_spec::stages::coalesce::GSO_NAMES;
 use groove_spec::stages::{all_registers, device};
-use groove_spec::{Access, Layout, Register, STAGES, nic};
+use groove_spec::{Access, Layout, Register, STAGES, inline, nic};
 
 use super::{NAMES, Names};
 use crate::exit;
 
 /// Sections that are not an enumeration or a layout by name.
-pub const SECTIONS: [&str; 6] =
-    ["stages", "registers", "queue-registers", "names", "gso_type", "exit-codes"];
+pub const SECTIONS: [&str; 7] = [
+    "stages",
+    "registers",
+    "queue-registers",
+    "inline-registers",
+    "names",
+    "gso_type",
+    "exit-codes",
+];
 
 /// The generated text of a section, without its fence; `None` if there is no such section.
 pub fn section(name: &str) -> Option<String> {
@@ -25,6 +32,7 @@ pub fn section(name: &str) -> Option<String> {
         "stages" => Some(stages()),
         "registers" => Some(registers()),
         "queue-registers" => Some(queue_registers()),
+        "inline-registers" => Some(plain_registers(inline::REGISTERS)),
         "names" => Some(NAMES.iter().map(titled).collect::<Vec<_>>().join("\n")),
         "gso_type" => Some(gso_type()),
         "exit-codes" => Some(exit_codes()),
@@ -42,6 +50,7 @@ pub fn show() -> String {
     add("Stages", stages());
     add("Registers", registers());
     add("Registers of each queue", queue_registers());
+    add("Registers of the inline form", plain_registers(inline::REGISTERS));
     for layout in layouts() {
         add(layout.name, layout_table(&layout));
     }
@@ -54,7 +63,12 @@ pub fn show() -> String {
 }
 
 fn layouts() -> impl Iterator<Item = Layout> {
-    STAGES.iter().flat_map(|stage| stage.layouts).chain(nic::LAYOUTS).copied()
+    STAGES
+        .iter()
+        .flat_map(|stage| stage.layouts)
+        .chain(nic::LAYOUTS)
+        .chain(inline::LAYOUTS)
+        .copied()
 }
 
 fn stages() -> String {
@@ -84,8 +98,8 @@ fn registers() -> String {
     text + "\n" + &fields(all_registers())
 }
 
-fn queue_registers() -> String {
-    let rows = nic::REGISTERS.iter().map(|register| {
+fn plain_registers(registers: &[Register]) -> String {
+    let rows = registers.iter().map(|register| {
         vec![
             span(register),
             code(register.name),
@@ -95,11 +109,13 @@ fn queue_registers() -> String {
         ]
     });
     let text = table(&["Offset", "Register", "Access", "Reset", "Meaning"], rows);
+    text + "\n" + &fields(registers.iter())
+}
+
+fn queue_registers() -> String {
     let (base, stride) = (nic::QUEUES_BASE, nic::QUEUE_STRIDE);
-    format!(
-        "Queue q has these at 0x{base:x} + 0x{stride:x} * q.\n\n{text}\n{}",
-        fields(nic::REGISTERS.iter())
-    )
+    let text = plain_registers(nic::REGISTERS);
+    format!("Queue q has these at 0x{base:x} + 0x{stride:x} * q.\n\n{text}")
 }
 
 fn fields<'a>(registers: impl Iterator<Item = &'a Register>) -> String {
@@ -209,7 +225,7 @@ mod tests {
     #[test]
     fn every_register_and_field_is_shown() {
         let text = show();
-        for register in all_registers().chain(nic::REGISTERS) {
+        for register in all_registers().chain(nic::REGISTERS).chain(inline::REGISTERS) {
             assert!(text.contains(&format!("`{}`", register.name)), "{}", register.name);
             for field in register.fields {
                 let name = format!("`{}.{}`", register.name, field.name);
