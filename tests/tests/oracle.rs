@@ -4,15 +4,21 @@
 //! GROOVE_ORACLE_CASES=N runs N bursts (2,000 unless given), GROOVE_ORACLE_SEED=S starts at seed S
 //! (a new one unless given). A burst that differs is told with its seed, and left as a capture.
 
+use std::cell::RefCell;
 use std::fs;
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use groove::golden::{self, Case, Outcome, write_pair};
+use groove::engine::{Config, EngineError, RtlEngine, RtlOptions};
+use groove::golden::{self, Case, EngineRunner, Outcome, Runner, write_pair};
 use groove::oracle::{Error, Live, against_record, random, recorded_like, rules};
+use groove_verilator::{BuildOptions, Pipeline};
 
 const CASES: u64 = 2000;
+/// Of these, so many go through the hardware too.
+const HARDWARE_CASES: u64 = 250;
 const RUNS: usize = 3;
 const PIECE: usize = 250;
 
@@ -41,6 +47,10 @@ fn live(test: &str) -> Option<(MutexGuard<'static, ()>, Live)> {
     }
 }
 
+fn fresh_seed() -> u64 {
+    RandomState::new().hash_one(std::process::id()) >> 24
+}
+
 #[test]
 fn the_running_kernel_equals_the_model_on_fresh_random_bursts() {
     const TEST: &str = "the_running_kernel_equals_the_model_on_fresh_random_bursts";
@@ -49,8 +59,7 @@ fn the_running_kernel_equals_the_model_on_fresh_random_bursts() {
         println!("skipped: {TEST}: the rules of kernel {} are not known", live.kernel.release);
         return;
     };
-    let fresh = || RandomState::new().hash_one(std::process::id()) >> 24;
-    let seed = env("GROOVE_ORACLE_SEED").unwrap_or_else(fresh);
+    let seed = env("GROOVE_ORACLE_SEED").unwrap_or_else(fresh_seed);
     let count = env("GROOVE_ORACLE_CASES").unwrap_or(CASES);
     println!("{}\nseed {seed}", live.kernel.line());
     let (mut frames, mut merged) = (0, 0);
@@ -81,6 +90,44 @@ fn fail(test: &str, case: &Case, seed: u64, outcome: &Outcome) -> ! {
          repeat: GROOVE_ORACLE_SEED={seed} GROOVE_ORACLE_CASES=1 cargo test -p groove-tests \
          --test oracle {test}, or groove oracle random --cases 1 --seed {seed}"
     );
+}
+
+/// The hardware of the default width, which other tests have built as well.
+fn hardware() -> impl Runner {
+    let pipeline = Pipeline::open(&BuildOptions::default()).expect("the hardware builds");
+    let shared = Rc::new(RefCell::new(pipeline));
+    EngineRunner(move |config: &Config| -> Result<RtlEngine, EngineError> {
+        RtlEngine::attach(Rc::clone(&shared), config, &RtlOptions::default())
+    })
+}
+
+#[test]
+fn the_running_kernel_equals_the_hardware_on_fresh_random_bursts() {
+    const TEST: &str = "the_running_kernel_equals_the_hardware_on_fresh_random_bursts";
+    let Some((_guard, live)) = live(TEST) else { return };
+    let Ok(rules) = live.kernel.rules() else {
+        println!("skipped: {TEST}: the rules of kernel {} are not known", live.kernel.release);
+        return;
+    };
+    let seed = env("GROOVE_ORACLE_SEED").unwrap_or_else(fresh_seed);
+    let count = env("GROOVE_ORACLE_CASES").unwrap_or(CASES).min(HARDWARE_CASES);
+    println!("{}\nseed {seed}", live.kernel.line());
+    let seeds: Vec<u64> = (0..count).map(|number| seed.wrapping_add(number)).collect();
+    let mut cases: Vec<Case> = seeds.iter().copied().map(random::burst).collect();
+    live.record(&mut cases, RUNS, seed).unwrap_or_else(|e| panic!("from seed {seed}: {e:?}"));
+    let (mut hardware, mut equal) = (hardware(), 0);
+    for (case, seed) in cases.iter().zip(seeds) {
+        match live.compare(&mut hardware, case, &rules).expect("it runs") {
+            Outcome::Equal => equal += 1,
+            // A tunnel, or another that hardware cannot be given.
+            Outcome::LeftOut(_) => {}
+            outcome => fail(TEST, case, seed, &outcome),
+        }
+    }
+    println!("{equal} of {count} bursts equal, the others left out");
+    if count >= HARDWARE_CASES {
+        assert!(equal * 2 > count, "{equal} of {count}");
+    }
 }
 
 #[test]

@@ -8,7 +8,8 @@
 //! Invariants: at the end, however it comes, the queues are flushed and every buffer is home
 //! (`a_run_without_a_capture_ends_by_its_bounds`); a device that goes is told, with what was
 //! counted until then (`a_device_that_goes_ends_the_run`).
-//! Not here: printing, signals, the file that deliveries go to.
+//! Not here: printing, signals, the file that deliveries go to; the kernel as the one who gets them
+//! is in `kernel`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -24,7 +25,10 @@ use groove_driver::{
 use serde::Serialize;
 
 use crate::capture;
+use crate::live::kernel::{Given, KernelError};
 use crate::stats::{self, Stats};
+
+pub mod kernel;
 
 /// Deliveries of a poll.
 const BUDGET: usize = 64;
@@ -54,12 +58,23 @@ pub enum LiveError {
     /// A queue failed.
     #[error("the driver gave up a queue")]
     Queue(#[from] QueueError),
-    /// A delivery could not be written down.
+    /// A delivery could not be written down, or handed over.
     #[error(transparent)]
-    Capture(#[from] capture::Error),
+    Give(#[from] GiveError),
     /// Buffers are not all home.
     #[error("buffers are not conserved: {0} of queue {1} are not home")]
     Buffers(usize, usize),
+}
+
+/// Why a delivery could not be given away.
+#[derive(Debug, thiserror::Error)]
+pub enum GiveError {
+    /// To a file.
+    #[error(transparent)]
+    Capture(#[from] capture::Error),
+    /// To the kernel.
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
 }
 
 /// Counts of one queue, or of all.
@@ -106,6 +121,9 @@ pub struct Report {
     pub total: Count,
     /// Each queue that delivered anything.
     pub queues: BTreeMap<usize, Count>,
+    /// What the kernel was handed, if it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tap: Option<Given>,
     /// The device's own counters; none if it could not be read any more.
     pub counters: Option<Stats>,
 }
@@ -116,7 +134,7 @@ pub fn run(
     device: Arc<dyn Device>,
     plan: &Plan,
     stop: &AtomicBool,
-    give: &mut dyn FnMut(&Delivery) -> Result<(), capture::Error>,
+    give: &mut dyn FnMut(&Delivery) -> Result<(), GiveError>,
 ) -> (Report, Result<(), LiveError>) {
     let report = Report {
         device: name.into(),
@@ -125,6 +143,7 @@ pub fn run(
         queue_count: plan.settings.queues,
         total: Count::default(),
         queues: BTreeMap::new(),
+        tap: None,
         counters: None,
     };
     let start = Instant::now();
@@ -137,10 +156,10 @@ pub fn run(
 
 struct Live<'a> {
     plan: &'a Plan,
-    give: &'a mut dyn FnMut(&Delivery) -> Result<(), capture::Error>,
+    give: &'a mut dyn FnMut(&Delivery) -> Result<(), GiveError>,
     report: Report,
     /// The first delivery that could not be given.
-    failed: Option<capture::Error>,
+    failed: Option<GiveError>,
 }
 
 impl Live<'_> {
@@ -238,6 +257,9 @@ pub fn table(report: &Report) -> String {
     row("total".into(), &report.total);
     if report.queues.len() > 1 {
         report.queues.iter().for_each(|(queue, count)| row(format!("q{queue}"), count));
+    }
+    if let Some(given) = &report.tap {
+        text += &kernel::line(given);
     }
     if let Some(counters) = &report.counters {
         text.push('\n');
@@ -352,6 +374,39 @@ mod tests {
         let (report, result) = run("it", front, &plan(None, None), &stop, &mut |_| Ok(()));
         result.unwrap();
         assert_eq!((report.ended, report.total.frames), ("signal", 0));
+    }
+
+    /// Takes, is down, takes, is gone.
+    struct Moody(usize);
+
+    impl kernel::Taker for Moody {
+        fn take(&mut self, header: &[u8; 10], frame: &[u8]) -> std::io::Result<bool> {
+            assert_eq!((*header, frame.len()), ([0; 10], 64), "alone, and no sum of it is known");
+            self.0 += 1;
+            match self.0 {
+                1..=3 => Ok(true),
+                4..=5 => Ok(false),
+                _ => Err(std::io::ErrorKind::NotFound.into()),
+            }
+        }
+    }
+
+    #[test]
+    fn each_delivery_is_counted_once() {
+        let device = Fed::new(9);
+        let mut kernel = kernel::Kernel::new("g1", Moody(0));
+        let (_, result) = std::thread::scope(|scope| {
+            scope.spawn(|| feed(&device));
+            let front = Arc::clone(&device) as Arc<dyn Device>;
+            let give = &mut |delivery: &Delivery| Ok(kernel.give(delivery)?);
+            run("it", front, &plan(None, None), &AtomicBool::new(false), give)
+        });
+        let error = result.unwrap_err();
+        assert!(matches!(error, LiveError::Give(GiveError::Kernel(_))), "{error}");
+        let given = kernel.given();
+        assert_eq!((given.taken, given.merged), (3, 0));
+        assert_eq!((given.lost, given.without_words), (2, 0));
+        assert!(kernel::line(&given).contains("g1: the kernel took 3 deliveries"));
     }
 
     #[test]

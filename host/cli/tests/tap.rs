@@ -8,106 +8,15 @@ mod support;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
-use std::os::fd::AsFd;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use groove::capture::Reader;
 use groove_driver::{Device, Nic, Receiver, Settings, SocketVfio, identify};
-use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use support::groove;
-
-/// For everything, a build of the hardware included.
-const LIMIT: Duration = Duration::from_secs(300);
-
-/// A process with a network namespace of its own, which goes with it.
-struct Namespace(Child);
-
-impl Namespace {
-    fn of(program: &str, args: &[&str], dir: &Path) -> Self {
-        let log = fs::File::create(dir.join("log")).unwrap();
-        let mut command = Command::new("unshare");
-        command.arg("--net").arg(program).args(args).current_dir(dir);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
-        let child = command.spawn().unwrap();
-        // It has its namespace once it is no longer `unshare`.
-        let (own, path) = (fs::read_link("/proc/self/ns/net").unwrap(), Self::path(child.id()));
-        until("a namespace", || fs::read_link(&path).is_ok_and(|link| link != own));
-        Self(child)
-    }
-
-    fn path(process: u32) -> String {
-        format!("/proc/{process}/ns/net")
-    }
-
-    /// `groove serve` in a namespace, there.
-    fn serve(dir: &Path, more: &[&str]) -> Self {
-        let args = [&["serve", "--socket", "s", "--tap", "g0"], more].concat();
-        let served = Self::of(env!("CARGO_BIN_EXE_groove"), &args, dir);
-        // Hardware may have to be built first.
-        let log = || fs::read_to_string(dir.join("log")).unwrap();
-        until("the server", || dir.join("s").exists() || log().contains("error:"));
-        assert!(dir.join("s").exists(), "{}", log());
-        served
-    }
-
-    /// Runs in a thread that has gone into the namespace.
-    fn run<T: Send>(&self, what: impl FnOnce() -> T + Send) -> T {
-        let file = fs::File::open(Self::path(self.0.id())).unwrap();
-        std::thread::scope(|scope| {
-            let thread = scope.spawn(move || {
-                let kind = Some(LinkNameSpaceType::Network);
-                move_into_link_name_space(file.as_fd(), kind).unwrap();
-                what()
-            });
-            thread.join().unwrap()
-        })
-    }
-
-    /// `ip` in the namespace, once for each line, without IPv6's own chatter.
-    fn ip(&self, lines: &str) {
-        self.run(|| {
-            for which in ["all", "default"] {
-                let path = format!("/proc/sys/net/ipv6/conf/{which}/disable_ipv6");
-                let _ = fs::write(path, "1");
-            }
-            for line in lines.lines().map(str::trim).filter(|line| !line.is_empty()) {
-                let output = Command::new("ip").args(line.split(' ')).output().unwrap();
-                assert!(output.status.success(), "ip {line}: {output:?}");
-            }
-        });
-    }
-}
-
-impl Drop for Namespace {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-#[track_caller]
-fn until(what: &str, mut done: impl FnMut() -> bool) {
-    let end = Instant::now() + LIMIT;
-    while !done() {
-        assert!(Instant::now() < end, "no {what}");
-        std::thread::sleep(Duration::from_millis(2));
-    }
-}
-
-/// Whether this machine lets a test have namespaces, bridges and TAP interfaces.
-fn can_run(test: &str) -> bool {
-    let probe = "ip link add br0 type bridge && ip tuntap add dev tap0 mode tap";
-    let output = Command::new("unshare").args(["--net", "sh", "-c", probe]).output();
-    let can = output.is_ok_and(|output| output.status.success());
-    if !can {
-        println!("skipped: {test}: needs root, iproute2, and a kernel with TAP and bridge");
-    }
-    can
-}
+use support::namespace::{LIMIT, Namespace, can_run, until};
 
 fn attach(dir: &Path) -> Vec<Receiver> {
     let device: Arc<dyn Device> = Arc::new(SocketVfio::open(&dir.join("s")).unwrap());
@@ -164,7 +73,7 @@ fn a_connection_goes_by(more: &[&str], bytes: usize) {
          link set dev pb master br0
          link set dev g0 master br0
          address add 10.9.0.1/24 dev va",
-        peer.0.id()
+        peer.id()
     ));
     peer.ip("address add 10.9.0.2/24 dev vb\nlink set dev vb up");
     let mut receivers = attach(dir.path());

@@ -29,4 +29,4 @@ pub use function::Function;
 pub use memory::Stay;
 pub use server::{BindError, Event, Server};
 pub use session::{Session, SessionError, Summary};
-pub use tap::{Tap, TapError};
+pub use tap::{NET_HEADER_BYTES, Tap, TapError, TapOutput};

@@ -101,6 +101,11 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE.pcapng", conflicts_with = "capture")]
     pub out: Option<PathBuf>,
 
+    /// Without a capture: hand the deliveries to the kernel, through the TAP interface NAME of this
+    /// network namespace, as a card hands over what it merged
+    #[arg(long, value_name = "NAME", conflicts_with = "capture")]
+    pub tap: Option<String>,
+
     /// Report as JSON, to FILE, or to standard output with the table on standard error
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "-")]

@@ -105,12 +105,7 @@ enum Traffic {
 fn traffic(args: &ServeArgs) -> Result<Option<Traffic>, Failure> {
     let batch = args.batch.unwrap_or(64);
     if let Some(name) = &args.tap {
-        let code = |e: &TapError| match e {
-            TapError::Name(_) => exit::USAGE,
-            _ => exit::DEVICE,
-        };
-        let tap = Tap::open(name).map_err(|e| Failure::of(code(&e), &e).help(e.help()))?;
-        return Ok(Some(Traffic::Tap(tap, batch)));
+        return Ok(Some(Traffic::Tap(tap_failure(Tap::open(name))?, batch)));
     }
     if args.capture.is_empty() {
         return Ok(None);
@@ -132,6 +127,17 @@ fn traffic(args: &ServeArgs) -> Result<Option<Traffic>, Failure> {
         cut,
         limit: args.limit,
     })))
+}
+
+/// An interface, or why it cannot be had.
+pub fn tap_failure<T>(taken: Result<T, TapError>) -> Result<T, Failure> {
+    taken.map_err(|error| {
+        let code = match error {
+            TapError::Name(_) => exit::USAGE,
+            _ => exit::DEVICE,
+        };
+        Failure::of(code, &error).help(error.help())
+    })
 }
 
 fn play(

@@ -6,6 +6,7 @@
 pub mod bitstream;
 pub mod guest;
 pub mod interrupt;
+pub mod namespace;
 pub mod xvc;
 
 use std::path::Path;

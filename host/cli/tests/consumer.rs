@@ -1,0 +1,288 @@
+//! Linux as consumer: what the device merged goes into the kernel of another namespace, and programs
+//! there read the bytes that were sent.
+//!
+//!   A: program ─► g0 ─► groove serve ═ vfio-user ═ groove run ─► g1 ─► B: kernel ─► program
+//!        └──◄── va ◄═════════════ acknowledgements ═════════════◄ vb ◄──────────────┘
+//!
+//! The card only receives, so B answers over a veth pair. Needs root; skipped by name without.
+
+mod support;
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use support::namespace::{Namespace, can_run, until};
+use support::{groove, installed};
+
+/// Addresses of A and B.
+const V4: [&str; 2] = ["10.7.0.1", "10.7.0.2"];
+const V6: [&str; 2] = ["fd00:7::1", "fd00:7::2"];
+/// Of g1 and va: nobody asks who has an address.
+const CARD: &str = "02:00:00:00:07:02";
+const BACK: &str = "02:00:00:00:07:01";
+
+/// Both namespaces, the card between them.
+struct Bed {
+    dir: tempfile::TempDir,
+    a: Namespace,
+    b: Namespace,
+}
+
+impl Bed {
+    fn new(serve: &[&str]) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let a = Namespace::serve(dir.path(), serve);
+        let other = dir.path().join("b");
+        fs::create_dir(&other).unwrap();
+        let args = ["run", "--device", "vfio-user:../s", "--tap", "g1", "--json=report"];
+        let b = Namespace::of(env!("CARGO_BIN_EXE_groove"), &args, &other);
+        let log = || fs::read_to_string(other.join("log")).unwrap();
+        until("a driver", || log().contains("the kernel gets them") || log().contains("error:"));
+        assert!(!log().contains("error:"), "{}", log());
+        a.ip(&format!(
+            "link add va address {BACK} type veth peer name vb netns {}
+             address add {}/32 dev g0
+             link set g0 up
+             link set va up",
+            b.id(),
+            V4[0]
+        ));
+        b.ip(&format!(
+            "link set g1 address {CARD}
+             address add {}/32 dev g1
+             link set g1 up
+             link set vb up",
+            V4[1]
+        ));
+        let bed = Self { dir, a, b };
+        bed.routes();
+        bed
+    }
+
+    fn routes(&self) {
+        let ends = [(&self.a, "g0", CARD, 0), (&self.b, "vb", BACK, 1)];
+        for (namespace, device, address, this) in ends {
+            namespace.run(|| {
+                // The answer comes on another interface than the question went.
+                for which in ["all", "default", "g0", "va", "g1", "vb"] {
+                    let path = format!("/proc/sys/net/ipv4/conf/{which}/rp_filter");
+                    let _ = fs::write(path, "0");
+                    let path = format!("/proc/sys/net/ipv6/conf/{which}/disable_ipv6");
+                    let _ = fs::write(path, "0");
+                }
+            });
+            let own = if this == 0 { "g0" } else { "g1" };
+            let (mine, other) = (V6[this], 1 - this);
+            let mut lines = format!("address add {mine}/128 dev {own} nodad\n");
+            for (version, to) in [("-4", V4), ("-6", V6)] {
+                let (from, to) = (to[this], to[other]);
+                lines += &format!("{version} route add {to} dev {device} src {from}\n");
+                lines += &format!("neighbour add {to} lladdr {address} dev {device}\n");
+            }
+            namespace.ip_as_it_is(&lines);
+        }
+    }
+
+    /// Ends the driver, and gives its report.
+    fn report(mut self) -> Value {
+        let code = self.b.interrupt();
+        let log = fs::read_to_string(self.dir.path().join("b/log")).unwrap();
+        assert_eq!(code, Some(0), "{log}");
+        let report = fs::read_to_string(self.dir.path().join("b/report")).unwrap();
+        serde_json::from_str(&report).unwrap()
+    }
+}
+
+/// Counters of the calling thread's namespace by name, as `nstat` shows them.
+fn counters() -> Vec<(String, u64)> {
+    let mut all = Vec::new();
+    for file in ["snmp", "netstat"] {
+        let text = fs::read_to_string(format!("/proc/thread-self/net/{file}")).unwrap();
+        let lines: Vec<_> = text.lines().collect();
+        for pair in lines.chunks(2) {
+            let prefix = pair[0].split(':').next().unwrap();
+            for (name, value) in pair[0].split(' ').zip(pair[1].split(' ')).skip(1) {
+                all.push((format!("{prefix}{name}"), value.parse().unwrap_or(0)));
+            }
+        }
+    }
+    let text = fs::read_to_string("/proc/thread-self/net/snmp6").unwrap();
+    for line in text.lines() {
+        let (name, value) = line.split_once(char::is_whitespace).unwrap();
+        all.push((name.to_owned(), value.trim().parse().unwrap()));
+    }
+    all
+}
+
+/// Counters that say that something was wrong with what came, and are not 0.
+fn faults() -> Vec<(String, u64)> {
+    let is_fault = |name: &str| {
+        ["CsumErrors", "InErrs", "InHdrErrors", "InAddrErrors", "InDiscards", "InTruncatedPkts"]
+            .iter()
+            .any(|fault| name.ends_with(fault))
+    };
+    let mut found: Vec<_> =
+        counters().into_iter().filter(|(name, count)| is_fault(name) && *count > 0).collect();
+    for name in ["rx_errors", "rx_frame_errors", "rx_dropped", "rx_over_errors"] {
+        let text = Command::new("cat")
+            .arg(format!("/sys/class/net/g1/statistics/{name}"))
+            .stderr(Stdio::null())
+            .output()
+            .unwrap();
+        let count = String::from_utf8(text.stdout).unwrap().trim().parse().unwrap_or(0);
+        if count > 0 {
+            found.push((name.into(), count));
+        }
+    }
+    found
+}
+
+fn payload(bytes: usize, seed: usize) -> Vec<u8> {
+    (0..bytes).map(|i| (i * 7 + i / 251 + seed) as u8).collect()
+}
+
+/// From A to B, and what B read.
+fn transfer(bed: &Bed, to: &str, sent: &[u8]) -> Vec<u8> {
+    let address = SocketAddr::new(to.parse::<IpAddr>().unwrap(), 9000);
+    let listener = bed.b.run(|| TcpListener::bind(address).unwrap());
+    std::thread::scope(|scope| {
+        let sender = scope.spawn(|| {
+            bed.a.run(|| {
+                TcpStream::connect(address).unwrap().write_all(sent).unwrap();
+            });
+        });
+        let mut came = Vec::new();
+        listener.accept().unwrap().0.read_to_end(&mut came).unwrap();
+        sender.join().unwrap();
+        came
+    })
+}
+
+fn program(namespace: &Namespace, program: &str, args: &[&str]) -> Output {
+    namespace.run(|| Command::new(program).args(args).output().unwrap())
+}
+
+/// A file from A's web server, fetched in B.
+fn fetch(bed: &Bed, host: &str) {
+    let sent = payload(700_000, 3);
+    let web = bed.dir.path().join("web");
+    fs::create_dir_all(&web).unwrap();
+    fs::write(web.join("file"), &sent).unwrap();
+    let mut server = bed.a.run(|| {
+        let mut command = Command::new("python3");
+        command.args(["-m", "http.server", "8080", "--bind", host]).current_dir(&web);
+        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    });
+    let shown = if host.contains(':') { format!("[{host}]") } else { host.into() };
+    let url = format!("http://{shown}:8080/file");
+    let args = ["--silent", "--fail", "--retry", "50", "--retry-connrefused", "--retry-delay", "1"];
+    let fetched = program(&bed.b, "curl", &[&args[..], &["--max-time", "100", &url]].concat());
+    let _ = server.kill();
+    let _ = server.wait();
+    assert!(fetched.status.success(), "{fetched:?}");
+    assert!(fetched.stdout == sent, "what curl read over {host}");
+}
+
+/// iperf3 from A to B, the bytes of a file. When the sender is done the server stops reading, so
+/// the end of them may stay where it is; what it wrote must be what was sent until there.
+fn measure(bed: &Bed, host: &str) {
+    let sent = payload(1_000_000, 5);
+    let [from, to] = ["sent", "came"].map(|name| bed.dir.path().join(name));
+    fs::write(&from, &sent).unwrap();
+    let [from, to] = [from, to].map(|path| path.display().to_string());
+    let mut server = bed.b.run(|| {
+        let mut command = Command::new("iperf3");
+        command.args(["--server", "--one-off", "--bind", host, "--file", &to]);
+        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    });
+    until("iperf3", || {
+        let args = ["--client", host, "--file", &from, "--bytes", "1000000", "--json"];
+        program(&bed.a, "iperf3", &args).status.success()
+    });
+    let _ = server.wait();
+    let came = fs::read(&to).unwrap();
+    assert!(came.len() > 100_000 && sent.starts_with(&came), "{host}: {} bytes came", came.len());
+}
+
+fn programs_read_what_was_sent(serve: &[&str], bytes: usize, test: &str) {
+    if !can_run(test) {
+        return;
+    }
+    let bed = Bed::new(serve);
+    for (seed, host) in [V4[1], V6[1]].into_iter().enumerate() {
+        let sent = payload(bytes, seed);
+        assert!(transfer(&bed, host, &sent) == sent, "what came to {host}");
+    }
+    for [from, to] in [V4, V6] {
+        if installed("curl") && installed("python3") {
+            fetch(&bed, from);
+        }
+        if installed("iperf3") {
+            measure(&bed, to);
+        }
+    }
+    let faults = bed.b.run(faults);
+    assert!(faults.is_empty(), "{faults:?}");
+    let report = bed.report();
+    let given = &report["tap"];
+    assert_eq!(given["taken"], report["total"]["deliveries"], "{report}");
+    assert_eq!((&given["lost"], &given["without_words"]), (&0.into(), &0.into()), "{report}");
+    assert_eq!(given["merged"], report["total"]["rx-hw-gro-packets"], "{report}");
+    assert!(given["merged"].as_u64().unwrap() > 20, "{report}");
+}
+
+#[test]
+fn the_kernel_takes_what_was_merged() {
+    let test = "the_kernel_takes_what_was_merged";
+    programs_read_what_was_sent(&["--queues", "2"], 2_000_000, test);
+}
+
+/// A sum that is wrong is counted as such: the counters above would show it.
+#[test]
+fn a_wrong_sum_is_the_kernels_fault_to_count() {
+    if !can_run("a_wrong_sum_is_the_kernels_fault_to_count") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let held = Namespace::of("sleep", &["300"], dir.path());
+    let (header, mut frame) = ([0; 10], support::tcp(1000, 1, 0x10, &[0x5a; 100]));
+    let tap = held.run(|| groove_serve::TapOutput::open("g1").unwrap());
+    assert!(!tap.send(&header, &frame).unwrap(), "an interface that is down");
+    let to = std::net::Ipv4Addr::from_octets(frame[30..34].try_into().unwrap());
+    held.ip(&format!("link set g1 address {}\naddress add {to}/32 dev g1", mac(&frame[..6])));
+    held.ip("link set g1 up");
+    assert!(tap.send(&header, &frame).unwrap());
+    assert_eq!(held.run(faults), []);
+    *frame.last_mut().unwrap() ^= 1;
+    assert!(tap.send(&header, &frame).unwrap());
+    until("a wrong sum", || !held.run(faults).is_empty());
+    let names: Vec<_> = held.run(faults).into_iter().map(|(name, _)| name).collect();
+    assert!(names.contains(&"TcpInCsumErrors".to_owned()), "{names:?}");
+    // More header than frame: the kernel refuses it.
+    let odd = [1, 1, 0xff, 0xff, 100, 0, 0xff, 0xff, 16, 0];
+    let error = tap.send(&odd, &frame).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput, "{error}");
+}
+
+fn mac(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(":")
+}
+
+#[test]
+fn an_interface_that_cannot_be_had_is_explained() {
+    if !can_run("an_interface_that_cannot_be_had_is_explained") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let served = Namespace::serve(dir.path(), &["--queues", "2"]);
+    let run = |name: &str| {
+        let args = ["run", "--device", "vfio-user:s", "--tap", name];
+        served.run(|| groove(Path::new(dir.path()), &args).shown())
+    };
+    insta::assert_snapshot!("run_tap_taken", run("g0"));
+    insta::assert_snapshot!("run_tap_name", run("a/b"));
+}
