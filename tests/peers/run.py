@@ -7,7 +7,7 @@
     run.py --groove FILE --work DIR [--seed N] [--pause PERCENT] [RUN...]      without: all runs
     run.py --list                                                             names them
 
-A run whose expectation is wrong on purpose comes first, and has to fail. Exit code 4: a run differs.
+A run whose expectation is wrong on purpose comes first, and has to fail. Exit code 4: one differs.
 """
 
 import argparse

@@ -66,9 +66,6 @@ type Streams = BTreeMap<(String, String), Vec<String>>;
 
 fn follow(file: &Path, streams: usize) -> Streams {
     let mut all = Streams::new();
-    if streams == 0 {
-        return all;
-    }
     let each = (0..streams).flat_map(|n| ["-z".into(), format!("follow,tcp,raw,{n}")]);
     let args = words("-n -q -r").chain([file.display().to_string()]).chain(each);
     let text = output("tshark", &args.collect::<Vec<_>>());
@@ -113,15 +110,17 @@ fn agree(capture: &Path, out: &Path) -> Result<usize, &'static str> {
     }
     let files = [&written, &sorted].map(|path| path.display().to_string());
     output("reordercap", &files);
-    let (before, after) = (read(capture), read(&sorted));
+    let after = read(&sorted);
     assert_eq!(after.frames, report["total"]["deliveries"].as_u64().unwrap() as usize, "{name}");
+    // What was malformed on the wire is delivered as it came.
+    let before = if after.malformed.is_empty() { Read::default() } else { read(capture) };
     for comment in after.malformed.values() {
-        // What was malformed on the wire is delivered as it came.
         let was = frames(comment).any(|frame| before.malformed.contains_key(&frame));
         assert!(was, "{name}: malformed, and was not: {comment}");
     }
-    assert_eq!(before.streams, after.streams, "{name}");
-    let (wanted, came) = (follow(capture, before.streams), follow(&sorted, after.streams));
+    // One more than there are: empty in both.
+    let streams = after.streams + 1;
+    let (wanted, came) = (follow(capture, streams), follow(&sorted, streams));
     let ends: BTreeSet<_> = wanted.keys().chain(came.keys()).collect();
     for key in ends {
         assert!(wanted.get(key) == came.get(key), "{name}: {} to {}", key.0, key.1);

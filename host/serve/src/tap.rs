@@ -11,7 +11,7 @@
 //! Invariants: a name that no interface can have never reaches the kernel
 //! (`impossible_names_are_refused`); each refusal says what to do (`each_refusal_has_its_cure`); a
 //! frame is whole and at least 60 bytes long (`what_a_program_sends_comes_out`); what the kernel
-//! does not take is said (`an_interface_that_is_down_takes_nothing`).
+//! does not take is said (`a_wrong_sum_is_the_kernels_fault_to_count`).
 //! Not here: both ways through one interface; its addresses and state, which `ip` sets.
 #![allow(unsafe_code)] // one of its fixed homes
 
