@@ -327,10 +327,10 @@ $b i2 link add link g1 name g1.5 type vlan id 5
 $b i2 link set g1.5 up
 for which in all va g0.5; do echo 0 >/proc/sys/net/ipv4/conf/$which/rp_filter; done
 for which in all g1.5 vb; do $b sh -c "echo 0 >/proc/sys/net/ipv4/conf/$which/rp_filter"; done
-for pair in '10.7.0.1 10.7.0.2 32' 'fd00:7::1 fd00:7::2 128'; do
+for pair in '10.7.0.1 10.7.0.2 32' 'fd00:7::1 fd00:7::2 128 nodad'; do
     set -- $pair
-    i2 address add $1/$3 dev g0.5
-    $b i2 address add $2/$3 dev g1.5
+    i2 address add $1/$3 dev g0.5 $4
+    $b i2 address add $2/$3 dev g1.5 $4
     i2 route add $2 dev g0.5 src $1
     i2 neighbour add $2 lladdr 02:00:00:00:07:02 dev g0.5
     $b i2 route add $1 dev vb src $2
