@@ -397,7 +397,11 @@ fn a_guest_takes_tagged_deliveries() {
     let said = format!("{}\n{}\n{}", outcome.console, text("/tmp/serve"), text("/tmp/run"));
     assert_eq!(outcome.exit, 0, "{said}");
     let report: Value = serde_json::from_str(&text("/tmp/report")).expect("a report");
-    assert_eq!(report["tap"]["taken"], report["total"]["deliveries"], "{report}");
+    // What A's kernel said before the interface was up is lost, and counted.
+    let count = |group: &str, name: &str| report[group][name].as_u64().unwrap();
+    let given = count("tap", "taken") + count("tap", "lost");
+    assert_eq!(given, count("total", "deliveries"), "{report}");
+    assert!(count("tap", "lost") < 50, "{report}");
     assert!(report["tap"]["merged"].as_u64().unwrap() > 10, "{report}");
     println!("{}\n{}", report["tap"], text("/tmp/snmp"));
     let snmp = text("/tmp/snmp");
