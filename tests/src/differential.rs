@@ -14,6 +14,7 @@ use groove::compare::{Comparison, Mismatch};
 use groove::engine::registers;
 use groove_model::{Config, Event, Frame, Model, Stats};
 use groove_spec::DropReason;
+use groove_spec::stages::{admit, ingress};
 use groove_verilator::{Error, Pipeline, RunConfig, Stimulus};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -82,6 +83,24 @@ pub fn model(config: &Config, items: &[Item], refused: &Refused) -> (Vec<Event>,
     (out, stats)
 }
 
+fn run_config(segment: &Segment, registers: Vec<(u32, u32)>) -> RunConfig {
+    RunConfig {
+        seed: segment.seed,
+        stall_percent: segment.stall_percent,
+        output_stall_percent: segment.output_stall_percent,
+        refuse_percent: segment.refuse_percent,
+        registers,
+        ..RunConfig::default()
+    }
+}
+
+fn stimulus(item: &Item) -> Stimulus<'_> {
+    match item {
+        Item::Frame { bytes, bad_fcs } => Stimulus::Frame { bytes, bad_fcs: *bad_fcs },
+        Item::Token { queue, kind } => Stimulus::Token { queue: *queue, kind: *kind },
+    }
+}
+
 /// Runs the hardware. Drops come sorted by frame: the two logs are not ordered against each other.
 pub fn hardware(
     pipeline: &mut Pipeline,
@@ -89,14 +108,7 @@ pub fn hardware(
     registers: Vec<(u32, u32)>,
     items: &[Item],
 ) -> Result<Vec<Event>, Error> {
-    pipeline.reset(&RunConfig {
-        seed: segment.seed,
-        stall_percent: segment.stall_percent,
-        output_stall_percent: segment.output_stall_percent,
-        refuse_percent: segment.refuse_percent,
-        registers,
-        ..RunConfig::default()
-    })?;
+    pipeline.reset(&run_config(segment, registers))?;
     let mut deliveries = Vec::new();
     let mut drops = Vec::new();
     let mut collect = |pipeline: &mut Pipeline| {
@@ -108,10 +120,7 @@ pub fn hardware(
         }
     };
     for item in items {
-        pipeline.push(match item {
-            Item::Frame { bytes, bad_fcs } => Stimulus::Frame { bytes, bad_fcs: *bad_fcs },
-            Item::Token { queue, kind } => Stimulus::Token { queue: *queue, kind: *kind },
-        })?;
+        pipeline.push(stimulus(item))?;
         collect(pipeline);
     }
     pipeline.finish()?;
@@ -138,6 +147,15 @@ pub fn refused(events: &[Event]) -> Refused {
 pub enum Difference {
     /// Model and hardware differ.
     Events(Box<Mismatch>),
+    /// A register counts other than there were.
+    Counter {
+        /// Its name.
+        name: &'static str,
+        /// How many there were.
+        expected: u64,
+        /// How many the hardware says.
+        found: u32,
+    },
     /// The hardware broke a protocol, lost something or hung.
     Hardware(Error),
 }
@@ -146,6 +164,9 @@ impl std::fmt::Display for Difference {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Hardware(error) => write!(f, "hardware: {error}"),
+            Self::Counter { name, expected, found } => {
+                write!(f, "{name}: there were {expected}, counted {found}")
+            }
             Self::Events(mismatch) => match &**mismatch {
                 Mismatch::Delivery { expected, fields, .. } => {
                     write!(f, "delivery of frames {:?} differs", expected.frames)?;
@@ -166,7 +187,44 @@ pub fn compare(expected: Vec<Event>, found: Vec<Event>) -> Result<(), Box<Mismat
     comparison.finish()
 }
 
-/// Runs given input through both and compares.
+/// Starts the input and leaves it there: whatever comes next begins in the middle of traffic.
+///
+/// # Errors
+/// As [`hardware`].
+pub fn interrupted(
+    pipeline: &mut Pipeline,
+    segment: &Segment,
+    registers: Vec<(u32, u32)>,
+    items: &[Item],
+) -> Result<(), Error> {
+    pipeline.reset(&run_config(segment, registers))?;
+    for item in items {
+        pipeline.push(stimulus(item))?;
+        while pipeline.pull().is_some() {}
+    }
+    Ok(())
+}
+
+/// The hardware's counters of frames and drops against the model's.
+fn count(pipeline: &mut Pipeline, stats: &Stats) -> Result<(), Difference> {
+    let drops = |reason: DropReason| stats.drops[usize::from(reason.code())];
+    for (register, expected) in [
+        (ingress::FRAMES, stats.frames),
+        (ingress::DROP_RUNT, drops(DropReason::Runt)),
+        (ingress::DROP_OVERSIZE, drops(DropReason::Oversize)),
+        (ingress::DROP_BAD_FCS, drops(DropReason::BadFcs)),
+        (ingress::DROP_OVERFLOW, drops(DropReason::Overflow)),
+        (admit::DROP_NO_BUFFER, drops(DropReason::NoBuffer)),
+    ] {
+        let found = pipeline.register(register.offset as u32).map_err(Difference::Hardware)?;
+        if found != expected as u32 {
+            return Err(Difference::Counter { name: register.name, expected, found });
+        }
+    }
+    Ok(())
+}
+
+/// Runs given input through both and compares deliveries, drops and the counters of drops.
 pub fn check(
     pipeline: &mut Pipeline,
     segment: &Segment,
@@ -177,6 +235,7 @@ pub fn check(
     let found = hardware(pipeline, segment, registers, items).map_err(Difference::Hardware)?;
     let (expected, stats) = model(config, items, &refused(&found));
     compare(expected, found.clone()).map_err(Difference::Events)?;
+    count(pipeline, &stats)?;
     Ok((stats, found))
 }
 

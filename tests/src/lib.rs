@@ -8,4 +8,5 @@ pub mod inline;
 pub mod inverse;
 pub mod mutation;
 pub mod stream;
+pub mod sweep;
 pub mod vectors;

@@ -10,10 +10,13 @@ use groove::engine::registers;
 use groove_model::Event;
 use groove_spec::{DropReason, QUEUES_MAX};
 use groove_tests::coverage::{Coverage, Floor};
-use groove_tests::differential::{self, Difference, Segment, check, shrink, write_capture};
+use groove_tests::differential::{
+    self, Difference, Segment, check, interrupted, shrink, write_capture,
+};
 use groove_tests::generate::Item;
 use groove_tests::generate::segment::Scope;
 use groove_tests::inverse::Inverse;
+use groove_tests::sweep::{self, Layout};
 use groove_verilator::{BuildOptions, Pipeline};
 use std::path::Path;
 
@@ -193,6 +196,32 @@ fn model_and_hardware_agree_at_the_widths_between() {
             run(TEST, &mut pipeline, &segment, &mut coverage);
         }
         println!("W = {width}: {coverage}");
+    }
+}
+
+#[test]
+fn every_header_bit_is_compared_wherever_it_is() {
+    let mut pipeline = open(512, QUEUES_MAX, true);
+    // All of them take 14 s; `cargo xtask mutants` runs them.
+    for (index, layout) in Layout::all().into_iter().enumerate().step_by(7) {
+        let items = sweep::items(layout, |byte| vec![(byte + index) % 8]);
+        let config = sweep::config(QUEUES_MAX as u8);
+        let segment = Segment { frames: items.len(), stall_percent: 0, ..segment(0) };
+        let result = check(&mut pipeline, &segment, registers::image(&config), &config, &items);
+        result.map(drop).unwrap_or_else(|difference| panic!("{layout:?}: {difference}"));
+    }
+}
+
+#[test]
+fn a_reset_in_traffic_leaves_nothing() {
+    const TEST: &str = "a_reset_in_traffic_leaves_nothing";
+    let mut pipeline = open(512, QUEUES_MAX, true);
+    for number in 0..8 {
+        let segment = Segment { queues: QUEUES_MAX as u8, frames: 500, ..segment(number) };
+        let (config, items) = segment.input(Scope::Hardware);
+        interrupted(&mut pipeline, &segment, registers::image(&config), &items)
+            .unwrap_or_else(|e| panic!("{segment:?}: {e}"));
+        run(TEST, &mut pipeline, &segment, &mut Coverage::default());
     }
 }
 

@@ -35,6 +35,9 @@ enum Task {
         /// Random segments of 1,000 frames that each break has to survive.
         #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u16).range(1..))]
         segments: u16,
+        /// Of an RTL report by --json=FILE: only what was not caught there, anew.
+        #[arg(long, value_name = "FILE")]
+        again: Option<PathBuf>,
         /// Of model and driver: the part K of N, as K/N from 0/N on.
         #[arg(long, default_value = "0/1")]
         shard: String,
@@ -70,11 +73,12 @@ impl Failure {
 }
 
 fn run(cli: Cli) -> Result<u8, Failure> {
-    let Task::Mutants { what, count, seed, segments, shard, json } = cli.task;
+    let Task::Mutants { what, count, seed, segments, again, shard, json } = cli.task;
     match what {
         What::Rtl => {
             let judged = judged::Judged::read()?;
-            let plan = rtl::Plan { count: count.into(), seed, segments: segments.into() };
+            let again = again.as_deref().map(report::Outcome::read).transpose()?;
+            let plan = rtl::Plan { count: count.into(), seed, segments: segments.into(), again };
             let outcome = rtl::run(&plan, &judged)?;
             report::print(&outcome, json.as_deref())?;
             Ok(if outcome.unjudged() == 0 { 0 } else { groove::exit::MISMATCH })

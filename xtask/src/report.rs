@@ -2,19 +2,20 @@
 
 use crate::Failure;
 use groove_tests::mutation::Class;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
 /// What became of one break.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Fate {
     /// Module of the emission.
     pub module: String,
     /// Line of the emission, from 1.
     pub line: usize,
     /// Kind of the break.
-    pub class: &'static str,
+    pub class: String,
     /// What stood there.
     pub from: String,
     /// What stands there now.
@@ -26,7 +27,7 @@ pub struct Fate {
 }
 
 /// All of a run.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Outcome {
     /// What it was chosen by.
     pub seed: u64,
@@ -37,6 +38,24 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Reads a report.
+    pub fn read(path: &Path) -> Result<Self, Failure> {
+        let read = || serde_json::from_slice(&std::fs::read(path)?).map_err(std::io::Error::from);
+        read().map_err(|e| {
+            let what = format!("failed to read {}: {e}", path.display());
+            Failure::new(groove::exit::USAGE, what, "give a file that --json=FILE wrote")
+        })
+    }
+
+    /// Marks what was caught here as caught in `fates` too: the same break of the same line.
+    pub fn carry_over(&self, fates: &mut [Fate]) {
+        let key = |f: &Fate| (f.module.clone(), f.line, f.from.clone(), f.to.clone());
+        let caught: HashMap<_, _> = self.fates.iter().map(|f| (key(f), &f.caught)).collect();
+        for fate in fates {
+            fate.caught = caught.get(&key(fate)).copied().cloned().flatten();
+        }
+    }
+
     /// Breaks that nothing found and nobody judged.
     pub fn unjudged(&self) -> usize {
         self.fates.iter().filter(|f| f.caught.is_none() && f.equivalent.is_none()).count()

@@ -140,6 +140,20 @@ fn neighbours(width: u32, value: u64) -> Vec<String> {
     values.into_iter().map(|v| format!("{width}'h{v:x}")).collect()
 }
 
+/// The highest bit of a value of `width` bits that can be one, as far as the text shows: a part
+/// may be narrower than what it is assigned to, a constant may be small.
+fn top_bit(text: &str, width: usize) -> Option<usize> {
+    if let Some((_, value)) = constant(text) {
+        return value.checked_ilog2().map(|top| (top as usize).min(width - 1));
+    }
+    let plain = |name: &str| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    let part = text.split_once('[').filter(|(name, _)| plain(name)).map(|(_, part)| part);
+    let part = part.filter(|part| !part.contains('[')).and_then(|part| part.strip_suffix(")]"));
+    let bits = part.and_then(|part| part.rsplit_once("+:("));
+    let narrow = bits.and_then(|(_, bits)| bits.parse::<usize>().ok());
+    Some(narrow.map_or(width, |bits| bits.min(width)) - 1)
+}
+
 /// Whole expressions that could stand in place of `text`.
 fn changes(text: &str, role: Role) -> Vec<(Class, String)> {
     let mut found = vec![];
@@ -170,11 +184,13 @@ fn changes(text: &str, role: Role) -> Vec<(Class, String)> {
             found.push((Class::Stuck, "1'b1".into()));
         }
         Role::Value(width) => {
-            let mask = format!("({text}) & ~({width}'h1 << {})", width - 1);
-            found.push((Class::Width, mask));
+            if let Some(top) = top_bit(text, width) {
+                found.push((Class::Width, format!("({text}) & ~({width}'h1 << {top})")));
+            }
             found.push((Class::OffByOne, format!("({text}) + {width}'h1")));
         }
     }
+    found.retain(|(_, to)| to != text);
     found
 }
 
@@ -214,8 +230,17 @@ mod tests {
         assert_eq!(of(Class::Constant, "4'hf", value), ["4'h0", "4'he"]);
         assert_eq!(of(Class::Condition, "a", Role::Condition), ["1'b0", "1'b1", "!(a)"]);
         assert_eq!(of(Class::Width, "a", value), ["(a) & ~(8'h1 << 7)"]);
+        assert_eq!(
+            of(Class::Width, "a[(64'h2)+:(4)]", value),
+            ["(a[(64'h2)+:(4)]) & ~(8'h1 << 3)"]
+        );
+        let sum = "a + b[(64'h2)+:(4)]";
+        assert_eq!(of(Class::Width, sum, value), [format!("({sum}) & ~(8'h1 << 7)")]);
+        assert_eq!(of(Class::Width, "4'h5", value), ["(4'h5) & ~(8'h1 << 2)"]);
+        assert!(of(Class::Width, "8'h0", value).is_empty());
         assert_eq!(of(Class::OffByOne, "a", value), ["(a) + 8'h1"]);
         assert_eq!(of(Class::Stuck, "a", Role::Value(1)), ["1'b0", "1'b1"]);
+        assert_eq!(of(Class::Stuck, "1'b1", Role::Value(1)), ["1'b0"]);
     }
 
     #[test]
