@@ -4,8 +4,8 @@
 //!
 //! Follows: port facts of the shells (docs/shells.md says where each comes from). Files of a shell
 //! are not part of a plug-in. Invariants: every wrapper is clean under Verilator's lint
-//! (`every_plugin_is_clean`), and what leaves it is what the model delivers, by the rules of the
-//! shell's stream (`tests/tests/plugin.rs`). Not here: writing files.
+//! (`every_plugin_is_clean`); what leaves OpenNIC's is what the model delivers, by the rules of the
+//! shell's stream (`tests/tests/plugin.rs`), Corundum's are not simulated. Not here: writing files.
 
 mod corundum;
 mod opennic;
