@@ -1,7 +1,7 @@
 //! Where frames go: through the pipeline, past it, or nowhere while it empties.
 //!
-//!                 ┌─►[ FIFO of 4 ]──────────────┐
-//!   s ── state ───┼─► pipeline ─► .. ─► r ──────┴──► m
+//!   s ── state ───┬─►[ FIFO of 4 ]──────────────┐
+//!                 ├─► pipeline ─► .. ─► r ──────┴──► m
 //!                 └─► dropped, counted
 //!
 //! The state changes between two frames. Into the pipeline it goes at once; out of it by way of
