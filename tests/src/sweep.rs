@@ -10,7 +10,7 @@
 //! Not here: IPv4 with options, which does not merge; UDP.
 
 use crate::frames::{ACK, PSH, STATION, ip6, tcp, v4, v6};
-use groove_model::{Config, RssConfig};
+use groove_model::{Config, Options, RssConfig};
 use groove_spec::{MAX_HEADER_BYTES, MIN_FRAME_BYTES, Tag, TokenKind};
 use groove_traffic::Item;
 use groove_traffic::packet::{Packet, fold, ones_sum};
@@ -165,10 +165,12 @@ pub fn items(layout: Layout, bits: impl Fn(usize) -> Vec<usize>) -> Vec<Item> {
     items
 }
 
-/// What the pairs are run under: without a hash, so that nothing but the headers tells flows apart.
-pub fn config(queues: u8) -> Config {
+/// What the pairs are run under: without a hash, so that nothing but the headers tells flows apart,
+/// and with the first tag stripped but where that would leave no frame with all tags in it.
+pub fn config(layout: Layout, queues: u8) -> Config {
     let rss = RssConfig { hash_types: 0, ..RssConfig::default() };
-    Config { station: STATION, queues, rss, ..Config::default() }
+    let options = Options { vlan_strip: layout.tags < TAGS_MAX, ..Options::default() };
+    Config { station: STATION, queues, rss, options, ..Config::default() }
 }
 
 #[cfg(test)]
@@ -193,7 +195,7 @@ mod tests {
         for layout in Layout::all() {
             let mut items = items(layout, |_| vec![]);
             items.truncate(3 * (1 + EQUAL_PAIRS));
-            let (events, _) = model(&config(1), &items, &Default::default());
+            let (events, _) = model(&config(layout, 1), &items, &Default::default());
             let merged = |event: &Event| match event {
                 Event::Delivery(delivery) => delivery.frames.len() == 2,
                 Event::Drop { .. } => false,

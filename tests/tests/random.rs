@@ -205,7 +205,7 @@ fn every_header_bit_is_compared_wherever_it_is() {
     // All of them take 14 s; `cargo xtask mutants` runs them.
     for (index, layout) in Layout::all().into_iter().enumerate().step_by(7) {
         let items = sweep::items(layout, |byte| vec![(byte + index) % 8]);
-        let config = sweep::config(QUEUES_MAX as u8);
+        let config = sweep::config(layout, QUEUES_MAX as u8);
         let segment = Segment { frames: items.len(), stall_percent: 0, ..segment(0) };
         let result = check(&mut pipeline, &segment, registers::image(&config), &config, &items);
         result.map(drop).unwrap_or_else(|difference| panic!("{layout:?}: {difference}"));

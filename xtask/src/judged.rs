@@ -1,16 +1,17 @@
 //! Breaks that were judged: those that change nothing that anybody could see.
 //!
-//! `tests/mutation/equivalent.txt` has a block each: module, expression, broken expression, and why
-//! no input can tell them apart. They are known by their text, so that a change of the hardware
-//! elsewhere leaves them judged, and a change of the line itself does not.
+//! `tests/mutation/equivalent.txt` has a block each: module, the line in front, expression, broken
+//! expression, and why no input can tell them apart. They are known by their text, so that a change
+//! of the hardware elsewhere leaves them judged, and a change of the line itself does not; the line
+//! in front tells one place of an unrolled loop from another.
 
 use crate::Failure;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Reasons by module, expression and broken expression.
+/// Reasons by module, line in front, expression and broken expression.
 #[derive(Debug, Default)]
-pub struct Judged(HashMap<[String; 3], String>);
+pub struct Judged(HashMap<[String; 4], String>);
 
 impl Judged {
     /// Reads the project's list.
@@ -23,7 +24,11 @@ impl Judged {
         })?;
         Self::parse(&text).map_err(|line| {
             let what = format!("{}: the block that ends with line {line}", path.display());
-            Failure::new(groove::exit::USAGE, what, "write module, from, to and why, a line each")
+            Failure::new(
+                groove::exit::USAGE,
+                what,
+                "write module, near, from, to and why, a line each",
+            )
         })
     }
 
@@ -42,8 +47,12 @@ impl Judged {
                 text.map(|t| t.trim().to_owned()).ok_or(number)
             };
             if !block.is_empty() {
-                let key = [field("module:", 0)?, field("from:", 1)?, field("to:", 2)?];
-                found.insert(key, field("why:", 3)?);
+                let names = ["module:", "near:", "from:", "to:"];
+                let mut key = [const { String::new() }; 4];
+                for (i, name) in names.into_iter().enumerate() {
+                    key[i] = field(name, i)?;
+                }
+                found.insert(key, field("why:", names.len())?);
                 block.clear();
             }
         }
@@ -51,8 +60,8 @@ impl Judged {
     }
 
     /// Why a break changes nothing, if it was judged so.
-    pub fn reason(&self, module: &str, from: &str, to: &str) -> Option<&str> {
-        self.0.get(&[module, from, to].map(str::to_owned)).map(String::as_str)
+    pub fn reason(&self, module: &str, near: &str, from: &str, to: &str) -> Option<&str> {
+        self.0.get(&[module, near, from, to].map(str::to_owned)).map(String::as_str)
     }
 }
 
@@ -62,10 +71,10 @@ mod tests {
 
     #[test]
     fn blocks_are_read_and_faults_are_named() {
-        let text = "# why\n\nmodule: m\nfrom: a\nto: b\nwhy: c is never one\n";
+        let text = "# why\n\nmodule: m\nnear: n\nfrom: a\nto: b\nwhy: c is never one\n";
         let judged = Judged::parse(text).unwrap();
-        assert_eq!(judged.reason("m", "a", "b"), Some("c is never one"));
-        assert_eq!(judged.reason("m", "a", "c"), None);
+        assert_eq!(judged.reason("m", "n", "a", "b"), Some("c is never one"));
+        assert_eq!(judged.reason("m", "o", "a", "b"), None);
         assert_eq!(Judged::parse("module: m\nfrom: a\n").unwrap_err(), 2);
     }
 

@@ -16,6 +16,9 @@ pub struct Fate {
     pub line: usize,
     /// Kind of the break.
     pub class: String,
+    /// The line in front.
+    #[serde(default)]
+    pub near: String,
     /// What stood there.
     pub from: String,
     /// What stands there now.
@@ -85,8 +88,8 @@ impl Outcome {
         let _ = writeln!(text, "\ncaught {caught} of {of} that are not equivalent: {rate:.1} %");
         let survivors = self.fates.iter().filter(|f| f.caught.is_none() && f.equivalent.is_none());
         for fate in survivors {
-            let Fate { module, line, class, from, to, .. } = fate;
-            let _ = writeln!(text, "\nmodule: {module}\nfrom: {from}\nto: {to}");
+            let Fate { module, line, class, near, from, to, .. } = fate;
+            let _ = writeln!(text, "\nmodule: {module}\nnear: {near}\nfrom: {from}\nto: {to}");
             let _ = writeln!(text, "# line {line}, {class}");
         }
         text

@@ -99,7 +99,7 @@ fn of_layout(index: usize, layout: Layout) -> Trial {
         output_stall_percent: None,
         refuse_percent: 0,
     };
-    let config = sweep::config(QUEUES as u8);
+    let config = sweep::config(layout, QUEUES as u8);
     Trial { name: format!("{layout:?}"), segment, config, items, interrupts: false }
 }
 
@@ -211,11 +211,13 @@ fn caught(
 fn fate(candidate: &Candidate, lines: &[&str], judged: &Judged) -> Fate {
     let Candidate { class, module, change } = candidate;
     let from = lines[change.line][change.at.clone()].to_owned();
-    let equivalent = judged.reason(module, &from, &change.to).map(str::to_owned);
+    let near = lines[change.line - 1].trim().to_owned();
+    let equivalent = judged.reason(module, &near, &from, &change.to).map(str::to_owned);
     Fate {
         module: module.clone(),
         line: change.line + 1,
         class: class.name().to_owned(),
+        near,
         from,
         to: change.to.clone(),
         caught: None,
